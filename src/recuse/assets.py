@@ -1,0 +1,34 @@
+"""Find and hash the files that ship with the package: prompts, biases, demo pairs, the default gate."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from recuse.errors import UsageError
+
+_PACKAGE = Path(__file__).parent
+
+
+def folder(name: str) -> Path:
+    """The folder `name` ("prompts" or "bias_library"): inside the package in a wheel, at the top of a checkout else.
+
+    An editable install cannot serve top-level folders through importlib.resources, hence the second look.
+    """
+    for place in (_PACKAGE / name, _PACKAGE.parent.parent / name):
+        if place.is_dir():
+            return place
+    raise UsageError(f"The folder {name!r} is missing from this installation.", hint="Install recuse again.")
+
+
+def data(name: str) -> Path:
+    """A file under `recuse/data`, which is part of the package in every kind of install."""
+    path = _PACKAGE / "data" / name
+    if not path.is_file():
+        raise UsageError(f"The file {name!r} is missing from this installation.", hint="Install recuse again.")
+    return path
+
+
+def digest(content: bytes) -> str:
+    """Short name of some content: the first 16 hex digits of its SHA-256."""
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,0 +1,83 @@
+"""The backend protocol: asks in, replies out as they complete. It fits an offline engine in chunks and a pool of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module, util
+from types import ModuleType
+from typing import Any, Protocol
+
+from recuse.errors import BrokenInstall, MissingExtra
+from recuse.types import Ask, Call, Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend can do; the flow adapts to it and the report says so."""
+
+    logprobs: bool = False  # alternatives at the first decoded token
+    temperature: bool = True  # honours sampling.temperature
+    seed: bool = False  # honours sampling.seed
+    choice: bool = False  # restricts the reply to the ask's labels
+    schema: bool = False  # restricts the reply to a JSON schema
+    explains: bool = True  # writes text of its own; a reward model does not
+    greedy: bool = False  # at temperature 0 a repeated call returns the same reply, so it is no repeat
+    max_context: int | None = None  # tokens, where known
+    local: bool = False  # runs on this machine: no price, no rate limit
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user may say about how a judge is reached. None of it changes what is asked, except `trust_remote_code`."""
+
+    base_url: str | None = None
+    concurrency: int | None = None  # calls in flight at most; None: the backend's default
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout: float = 120.0  # seconds for one call
+    max_attempts: int = 8  # tries of one ask
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
+    device: str | None = None
+    max_context: int | None = None
+
+
+class Backend(Protocol):
+    name: str  # provider/model as the user wrote it
+    capabilities: Capabilities
+
+    def body(self, ask: Ask) -> dict[str, Any]:
+        """The request as it will be sent, without secrets: what the ledger's key is computed from. JSON values only."""
+        ...
+
+    def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        """Yield one reply a call, in any order, as they complete; pull from `calls` with bounded look-ahead.
+
+        Raises AuthError or UnknownModel at once. A call that the provider rejects for good is a Reply with finish
+        "error". Calls that stay unanswered after the retry policy raise Incomplete, after all others were yielded.
+        """
+        ...
+
+    def versions(self) -> dict[str, str]:
+        """Package and model versions that determine the replies, for run.toml."""
+        ...
+
+    def close(self) -> None: ...
+
+
+Send = Callable[[Call], Reply]
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional package; a missing one names its install command, a broken one is called broken."""
+    top = module.split(".")[0]
+    if util.find_spec(top) is None:
+        raise MissingExtra(f"The package {top!r} is not installed.", hint=f"Install it: pip install 'recuse[{extra}]'.")
+    try:
+        return import_module(module)
+    except Exception as error:
+        raise BrokenInstall(
+            f"The package {top!r} is installed but fails to import: {type(error).__name__}: {error}.",
+            hint=f"Repair it: pip install --force-reinstall 'recuse[{extra}]'.",
+        ) from error

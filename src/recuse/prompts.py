@@ -1,0 +1,171 @@
+"""Prompt files: TOML front matter between +++ lines, then messages with {{holes}}.
+
+A line `@system`, `@user` or `@assistant` starts a message. Holes are filled in one pass, so text from data can neither
+open a hole nor, once `neutralise` has run, end its own block.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from recuse import assets
+from recuse.errors import InputError, UsageError
+from recuse.types import Message
+from recuse.verdict.spec import Spec
+
+_HOLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
+_ROLE = re.compile(r"^@(system|user|assistant)[ \t]*$", re.MULTILINE)
+_TAG = re.compile(r"<([a-z][a-z0-9_]*)>")
+_HOLES = {
+    "pairwise": {"question", "first", "second", "reference"},
+    "pointwise": {"question", "answer", "reference"},
+}
+_NEEDED = {"pairwise": {"first", "second"}, "pointwise": {"answer"}}
+
+
+class _Labels(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    first: str = "A"
+    second: str = "B"
+    tie: str | None = None
+
+
+class _FrontMatter(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    id: str
+    version: int
+    kind: Literal["pairwise", "pointwise"]
+    format: str
+    source: str
+    max_tokens: int = 16
+    labels: _Labels = _Labels()
+    scale: tuple[float, float] | None = None
+    delimiters: list[str] = []  # literal marks around data, beside the XML-like tags, which are found by themselves
+    schema_: dict[str, Any] | None = None  # JSON schema of the reply
+
+
+@dataclass(frozen=True)
+class Prompt:
+    id: str
+    hash: str  # of the file's bytes
+    kind: Literal["pairwise", "pointwise"]
+    spec: Spec
+    max_tokens: int
+    holes: frozenset[str]
+    schema: Mapping[str, Any] | None
+    _messages: tuple[tuple[str, tuple[str, ...]], ...]  # role, then literal and hole name by turns
+    _closers: re.Pattern[str] | None
+
+    def fill(self, **values: str) -> tuple[Message, ...]:
+        """Messages with every hole filled. Each hole of the prompt must be given; values are data, never markup."""
+        safe = {name: self.neutralise(values[name]) for name in self.holes}
+        return tuple(
+            Message(role, "".join(safe[part] if i % 2 else part for i, part in enumerate(parts)))
+            for role, parts in self._messages
+        )
+
+    def neutralise(self, text: str) -> str:
+        """Break the prompt's own delimiters in `text` with a backslash, so that it cannot end its block. Idempotent."""
+        if self._closers is None:
+            return text
+        return self._closers.sub(lambda m: m[0][0] + "\\" + m[0][1:], text)
+
+
+def load_prompt(name: str) -> Prompt:
+    """The prompt `name`: a path to a file, or the id of one that ships with recuse, such as "pairwise/label".
+
+    Raises UsageError for a name that is neither, InputError for a file that is not a prompt.
+    """
+    path = Path(name)
+    if not path.is_file():
+        path = assets.folder("prompts") / f"{name}.md"
+        if not path.is_file():
+            known = ", ".join(shipped())
+            raise UsageError(f"There is no prompt {name!r}.", hint=f"Give a file, or one of: {known}.")
+    try:
+        return parse_prompt(path.read_bytes().decode("utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 (byte {error.start})", path=path, hint="Save the prompt as UTF-8.") from None
+
+
+def shipped() -> list[str]:
+    root = assets.folder("prompts")
+    return sorted(p.relative_to(root).with_suffix("").as_posix() for p in root.rglob("*.md"))
+
+
+def parse_prompt(text: str, path: object = "prompt") -> Prompt:
+    text = text.replace("\r\n", "\n")
+    parts = re.split(r"^\+\+\+[ \t]*$", text, maxsplit=2, flags=re.MULTILINE)
+    if len(parts) != 3 or parts[0].strip():
+        raise InputError("no front matter", path=path, hint="Start the file with TOML between two lines of +++.")
+    try:
+        front = tomllib.loads(parts[1])
+        front["schema_"] = front.pop("schema", None)
+        head = _FrontMatter.model_validate(front)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"front matter is not TOML: {error}", path=path, hint="Correct it.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]).replace("schema_", "schema")
+        raise InputError(str(first["msg"]), path=path, field=where, hint="Correct the front matter.") from None
+    body = parts[2].strip("\n")
+    holes = frozenset(_HOLE.findall(body))
+    if unknown := holes - _HOLES[head.kind]:
+        allowed = ", ".join(sorted(_HOLES[head.kind]))
+        raise InputError(
+            f"unknown hole {{{{{min(unknown)}}}}}", path=path, hint=f"A {head.kind} prompt may use: {allowed}."
+        )
+    if absent := _NEEDED[head.kind] - holes:
+        raise InputError(f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the judge never sees the answer.")
+    labels = head.labels
+    spec = Spec(head.format, labels.first, labels.second, labels.tie, head.scale)
+    _check_format(spec, path)
+    tags = [rf"<\s*/?\s*{re.escape(tag)}\s*>" for tag in sorted(set(_TAG.findall(body)))]
+    closers = tags + [re.escape(mark) for mark in head.delimiters]
+    return Prompt(
+        id=head.id,
+        hash=assets.digest(text.encode()),
+        kind=head.kind,
+        spec=spec,
+        max_tokens=head.max_tokens,
+        holes=holes,
+        schema=head.schema_,
+        _messages=tuple(_messages(body)),
+        _closers=re.compile("|".join(closers), re.IGNORECASE) if closers else None,
+    )
+
+
+def _check_format(spec: Spec, path: object) -> None:
+    from recuse.verdict import FORMATS
+
+    if spec.format not in FORMATS:
+        raise InputError(f"unknown verdict format {spec.format!r}", path=path, field="format",
+                         hint=f"Use one of: {', '.join(sorted(FORMATS))}.")  # fmt: skip
+
+
+def _messages(body: str) -> list[tuple[str, tuple[str, ...]]]:
+    pieces = _ROLE.split(body)  # text before the first role, then role and text by turns
+    found = list(zip(pieces[1::2], pieces[2::2], strict=True))
+    if pieces[0].strip():
+        found.insert(0, ("user", pieces[0]))
+    return [(role, tuple(_HOLE.split(text.strip("\n")))) for role, text in found]
+
+
+def transcript(prompt: str | tuple[Message, ...]) -> str:
+    """The question as text: a single prompt as it is, a conversation with one named turn a paragraph."""
+    if isinstance(prompt, str):
+        return prompt
+    return "\n\n".join(f"{m.role.capitalize()}: {m.content}" for m in prompt)
+
+
+def canonical(value: object) -> str:
+    """Canonical JSON: sorted keys, no blanks, no NaN. The form that hashes rest on."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
