@@ -1,0 +1,60 @@
+"""When a failed call is sent again. Pure: no clock, no sleep, no state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from recuse.errors import TransientError
+
+# A rate limit is no fault of the call: it may be met this many times as often as a fault before the call is given up.
+_PATIENCE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`max_attempts` faults, or five times as many rate limits, end a call. Seconds throughout."""
+
+    max_attempts: int = 8
+    first: float = 0.5  # upper bound of the first wait, doubled with each failure
+    longest: float = 60.0  # upper bound of any wait that we choose
+    longest_asked: float = 600.0  # a provider that asks for more, such as a daily quota, is not waited for
+
+    def wait(self, error: TransientError, *, faults: int, throttles: int, rng: Random) -> float | None:
+        """Seconds until the next try; None when the call is given up.
+
+        `faults` and `throttles` count this call's failures so far, this one included. Retry-After is honoured, with a
+        tenth on top at most, so that calls refused together do not return together; else the wait is uniform between
+        0 and the exponential bound ("full jitter", Brooker, AWS Architecture Blog, 2015).
+        """
+        if faults >= self.max_attempts or throttles >= self.max_attempts * _PATIENCE:
+            return None
+        if error.retry_after is not None:
+            if error.retry_after > self.longest_asked:
+                return None
+            return error.retry_after * (1 + 0.1 * rng.random())
+        doublings = min(faults + throttles - 1, 30)
+        return rng.uniform(0, min(self.longest, self.first * 2.0**doublings))
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Notices a provider that is down, so that a run ends instead of trying every ask in vain.
+
+    Down means `faults` faults in a row without an answer between them, and either none ever came (a wrong address, a
+    server not started) or the last one lies `seconds` back. Rate limits come from a live provider and do not count.
+    """
+
+    faults: int = 50
+    seconds: float = 60.0
+    row: int = 0
+    last_answer: float | None = None
+
+    def answer(self, now: float) -> None:
+        self.row = 0
+        self.last_answer = now
+
+    def fault(self, now: float) -> bool:
+        """Count one fault; True when the provider counts as down."""
+        self.row += 1
+        return self.row >= self.faults and (self.last_answer is None or now - self.last_answer >= self.seconds)
