@@ -27,7 +27,8 @@ _TOO_LONG = re.compile(
 )
 _NOT_TAKEN = re.compile(
     r"unsupported|not support|n.t support|unrecogni[sz]ed|unknown|unexpected|unavailable|deprecated"
-    r"|extra (?:inputs|fields)|not (?:allowed|permitted|accepted|available|enabled)|only the default|may only be|incompatible",
+    r"|extra (?:inputs|fields)|not (?:allowed|permitted|accepted|available|enabled)|only the default|may only be"
+    r"|incompatible",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(r"insufficient_quota|credit balance|billing_(?:error|hard_limit)", re.IGNORECASE)

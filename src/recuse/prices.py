@@ -1,0 +1,62 @@
+"""What a million tokens cost: a small dated table that ships with recuse, and the user's own before it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from recuse import assets
+from recuse.errors import InputError
+from recuse.judge import Price
+
+_VERSION = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    date: str = ""
+    models: dict[str, _Entry]
+
+
+def price_of(name: str, path: Path | None = None) -> Price | None:
+    """The price of the judge `name` ("openai/gpt-4o-mini") in the table at `path` or the shipped one; None if unknown.
+
+    A dated version costs what its model costs, unless it has an entry of its own. Raises InputError for a table that
+    cannot be read.
+    """
+    for source in (path, assets.data("prices.toml")):
+        if source is None:
+            continue
+        models = _read(source).models
+        entry = models.get(name) or models.get(_VERSION.sub("", name))
+        if entry is not None:
+            return Price(entry.input, entry.output)
+    return None
+
+
+def date_of(path: Path | None = None) -> str:
+    """The date of the table at `path`, or of the shipped one; empty where the table has none."""
+    return _read(path or assets.data("prices.toml")).date
+
+
+def _read(path: Path) -> _Table:
+    try:
+        return _Table.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=path, hint="Check --prices.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"is not TOML: {error}", path=path, hint="Correct it.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        form = '"openai/NAME" = { input = 1.0, output = 2.0 }'
+        raise InputError(str(first["msg"]), path=path, field=where, hint=f"Write under [models]: {form}.") from None
