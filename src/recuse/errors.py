@@ -18,7 +18,9 @@ class RecuseError(Exception):
 
     def __str__(self) -> str:
         message = super().__str__()
-        return f"{message} {self.hint}" if self.hint else message
+        if not self.hint:
+            return message
+        return f"{message}{'' if message.endswith(('.', '!', '?')) else '.'} {self.hint}"
 
 
 class UsageError(RecuseError):
@@ -88,3 +90,9 @@ class Incomplete(RecuseError):
     """A run that stopped cleanly before its end: what was paid for is kept and the same command resumes it."""
 
     exit_code = 4
+
+
+class Interrupted(Incomplete):
+    """The user stopped the run; the calls in flight were waited for and kept."""
+
+    exit_code = 130

@@ -133,7 +133,8 @@ class Judgement:
     repeat: int = 0
     reason: Reason | None = None
     logit: float | None = None  # log odds that the judge prefers the chosen answer
-    outside: float | None = None
+    outside: float | None = None  # probability mass outside the label tokens
+    fresh: bool = True  # a call of this run; a hit in a shared cache is never counted as a repeat
 
 
 @dataclass(frozen=True, slots=True)

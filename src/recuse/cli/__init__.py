@@ -1,0 +1,78 @@
+"""Arguments and exit codes only. `main` is the one place where errors become messages.
+
+Exit codes: 0 fit, 1 recuse, 2 usage or configuration, 3 inconclusive, 4 incomplete and resumable, 70 internal error,
+130 interrupted (resumable).
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from recuse.cli.audit import audit
+from recuse.cli.ledger import ledger
+from recuse.cli.library import library
+from recuse.cli.parse import parse
+from recuse.errors import RecuseError
+
+app = typer.Typer(
+    help="Examine an LLM judge before you trust it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(audit)
+app.command()(parse)
+app.add_typer(ledger, name="ledger")
+app.add_typer(library, name="library")
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        from recuse import __version__
+
+        print(f"recuse {__version__}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and exit."),
+) -> None:
+    """Examine an LLM judge before you trust it."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code; expected errors become one sentence on standard error."""
+    try:
+        code = app(args=arguments, standalone_mode=False, prog_name="recuse")
+    except RecuseError as error:
+        _say(f"recuse: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("recuse: interrupted. Run the same command again to resume.")
+        return 130
+    except Exception as error:
+        if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
+            _say(f"recuse: {error.format_message()} See recuse --help.")
+            return 2
+        return _internal(error)
+    return code if isinstance(code, int) else 0
+
+
+def _internal(error: Exception) -> int:
+    import traceback
+
+    traceback.print_exception(error)
+    _say(f"recuse: internal error ({type(error).__name__}). Nothing that was paid for is lost; please report the lines above.")
+    return 70
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")

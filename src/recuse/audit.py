@@ -1,0 +1,269 @@
+"""`recuse audit`: examine one judge on labelled pairs, or on verdicts that were recorded elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from recuse.asks import Design, make_asks
+from recuse.audits import Table
+from recuse.backends import Backend, Options, open_backend
+from recuse.conclude import conclude, pick_cases
+from recuse.errors import UsageError
+from recuse.gate import Gate, load_gate
+from recuse.judge import Price, Spend, estimate_tokens, judge
+from recuse.judgements import judgements, ordered
+from recuse.ledger import Ledger
+from recuse.pairs import PairSet, load_pairs
+from recuse.prompts import Prompt, load_prompt
+from recuse.recorded import load_recorded
+from recuse.report.result import AuditResult
+from recuse.run import RunFolder, default_folder
+from recuse.types import Sampling
+
+_BY_FIRST_TOKEN = frozenset({"label", "number"})  # formats whose verdict is the first token, so log-probabilities say it
+_TOP_LOGPROBS = 20
+Watch = Callable[[Spend, int], None]  # called after every reply with the spend so far and the number of asks
+
+
+@dataclass(frozen=True)
+class AuditConfig:
+    """What `recuse audit` is told. See `recuse audit --help` for each field."""
+
+    judge: str
+    pairs: str
+    prompt: str = "pairwise/label"
+    repeats: int = 1
+    limit: int | None = None
+    seed: int = 0
+    gate: Path | None = None
+    out: Path | None = None
+    temperature: float | None = 0.0  # None: the provider's own default
+    max_tokens: int | None = None  # None: as the prompt says
+    choice: bool = False
+    preset: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    group: str | None = None
+    skip_bad: bool = False
+    options: Options = Options()
+    cache: Path | None = None
+    prices: Path | None = None
+    max_cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An audit that is ready to run: what is asked of whom, and what it may cost at most."""
+
+    config: AuditConfig
+    pairs: PairSet
+    prompt: Prompt | None
+    design: Design
+    backend: Backend
+    price: Price | None
+    notes: tuple[str, ...]
+    deterministic: bool
+
+    @property
+    def calls(self) -> int:
+        return len(self.pairs) * self.design.calls_per_pair
+
+    def run_table(self) -> dict[str, Any]:
+        """All that determines the replies: the `[run]` table of run.toml."""
+        sampling = self.design.sampling
+        return {
+            "judge": self.config.judge,
+            "base_url": self.config.options.base_url,
+            "prompt": self.prompt.id if self.prompt else "none: a reward model sees the conversation",
+            "prompt_hash": self.prompt.hash if self.prompt else None,
+            "pairs": self.config.pairs,
+            "pairs_hash": self.pairs.hash,
+            "pairs_count": len(self.pairs),
+            "preset": self.pairs.preset,
+            "limit": self.config.limit,
+            "seed": self.config.seed,
+            "repeats": self.design.repeats,
+            "temperature": "provider default" if sampling.temperature is None else sampling.temperature,
+            "max_tokens": sampling.max_tokens,
+            "top_logprobs": sampling.top_logprobs,
+            "choice": sampling.choice,
+            "engine": self.backend.versions(),
+        }
+
+    def estimate(self) -> dict[str, Any]:
+        """Calls, tokens and money before anything is sent; tokens are an upper guess from characters."""
+        tokens = [estimate_tokens(ask) for ask in make_asks(self.pairs, self.design)]
+        tokens_in, tokens_out = sum(t[0] for t in tokens), sum(t[1] for t in tokens)
+        cost = self.price.of(tokens_in, tokens_out) if self.price else None
+        return {"calls": self.calls, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": cost}
+
+
+def plan_audit(config: AuditConfig) -> Plan:
+    """Read the inputs and open the judge; nothing is asked yet. Raises RecuseError for whatever is wrong with them."""
+    if config.repeats < 1:
+        raise UsageError(f"--repeats is {config.repeats}.", hint="Give 1 or more.")
+    pairs = load_pairs(
+        config.pairs, preset=config.preset, columns=config.columns or None, group=config.group, limit=config.limit,
+        seed=config.seed, on_bad="skip" if config.skip_bad else "error",
+    )  # fmt: skip
+    named = load_prompt(config.prompt)
+    backend = open_backend(config.judge, config.options)
+    can = backend.capabilities
+    notes = list(pairs.notes)
+    prompt = named if can.explains else None
+    if prompt is None:
+        notes.append("A reward model: each answer is scored alone, so position cannot matter; no prompt is used.")
+    by_first_token = prompt is not None and prompt.spec.format in _BY_FIRST_TOKEN
+    if by_first_token:
+        read = "log-probabilities of the label tokens" if can.logprobs else "the reply's text: this judge gives no log-probabilities"
+        notes.append(f"Verdicts are read from {read}.")
+    temperature = config.temperature if can.temperature else None
+    if not can.temperature:
+        notes.append("This judge takes no temperature.")
+    deterministic = (can.temperature and temperature == 0.0) or (can.greedy and prompt is None)
+    repeats = config.repeats
+    if deterministic and repeats > 1:
+        repeats = 1
+        notes.append(f"Asked once, not {config.repeats} times: at temperature 0 a repeat says nothing. Set --temperature to measure stability.")
+    sampling = Sampling(
+        temperature=temperature,
+        max_tokens=config.max_tokens or (prompt.max_tokens if prompt else 1),
+        seed=config.seed if can.seed and temperature != 0.0 else None,
+        top_logprobs=_TOP_LOGPROBS if by_first_token and can.logprobs else 0,
+        choice=config.choice and can.choice,
+    )
+    price = _price(config, backend)
+    if price is None and config.max_cost is not None:
+        raise UsageError(f"There is no price for {config.judge}, so --max-cost cannot hold.", hint="Give one with --prices FILE.")
+    return Plan(config, pairs, prompt, Design(prompt, sampling, repeats), backend, price, tuple(notes), deterministic)
+
+
+def _price(config: AuditConfig, backend: Backend) -> Price | None:
+    from recuse.prices import price_of
+
+    return Price(0.0, 0.0) if backend.capabilities.local else price_of(config.judge, config.prices)
+
+
+def run_audit(plan: Plan, *, watch: Watch = lambda spend, total: None, stop: threading.Event | None = None) -> AuditResult:
+    """Ask, read, measure, decide and write the run folder.
+
+    Raises Incomplete when the run stopped early; the folder then holds every reply that came, and the same
+    configuration resumes it.
+    """
+    config, pairs, started = plan.config, plan.pairs, time.monotonic()
+    gate, gate_name = _gate(config.gate)
+    settings = plan.run_table()
+    ids = [str(id) for id in pairs.column("id")]
+    groups = dict(zip(ids, pairs.column("group"), strict=True))
+    spend = Spend()
+    with RunFolder(config.out or default_folder("audit", config.judge, settings), settings) as run:
+        with closing(Ledger(run.path / "ledger.sqlite", judge=config.judge)) as ledger, _cache(config) as cache:
+            answered = judge(
+                lambda: make_asks(pairs, plan.design), plan.backend, ledger, spend=spend, cache=cache,
+                price=plan.price, max_cost=config.max_cost, stop=stop, on_reply=lambda s: watch(s, plan.calls),
+            )  # fmt: skip
+            spec = plan.prompt.spec if plan.prompt else None
+            found = ordered(judgements(answered, spec, groups), ids)
+        lengths = zip(*pairs.lengths(), strict=True)
+        table = Table.build(
+            found,
+            domains=dict(zip(ids, pairs.column("domain"), strict=True)),
+            lengths={id: (int(a), int(b)) for id, (a, b) in zip(ids, lengths, strict=True)},
+            deterministic=plan.deterministic,
+        )
+        where = {id: i for i, id in enumerate(ids)}
+        return conclude(
+            run, found, table=table, gate=gate, gate_name=gate_name, judge=config.judge,
+            pairs=f"{config.pairs} ({len(pairs)} pairs in {pairs.groups} groups)", prompt=settings["prompt"],
+            usage=_usage(spend, plan.price, time.monotonic() - started),
+            notes=[*plan.notes, *_said(spend)], provider={"models": spend.models, "notes": spend.notes},
+            cases=pick_cases(found, lambda id: pairs[where[id]]),
+        )  # fmt: skip
+
+
+def _gate(path: Path | None) -> tuple[Gate, str]:
+    return load_gate(path), str(path) if path else "default"
+
+
+@contextmanager
+def _cache(config: AuditConfig) -> Iterator[Ledger | None]:
+    """The ledger that runs share, where the user asked for one."""
+    if config.cache is None:
+        yield None
+        return
+    with closing(Ledger(config.cache, judge=config.judge)) as ledger:
+        yield ledger
+
+
+def _usage(spend: Spend, price: Price | None, seconds: float) -> dict[str, Any]:
+    return {
+        "calls": spend.calls, "from_ledger": spend.reused, "from_cache": spend.cached, "tokens_in": spend.tokens_in,
+        "tokens_out": spend.tokens_out, "tokens_cached": spend.tokens_cached, "cost": spend.cost if price else None,
+        "seconds": round(seconds, 1),
+    }  # fmt: skip
+
+
+def _said(spend: Spend) -> list[str]:
+    """What the provider refused or ignored, and the versions that it reported."""
+    lines = [f"{note} ({count:,} replies)." for note, count in sorted(spend.notes.items())]
+    if spend.models:
+        lines.append("The provider reported the model as " + ", ".join(sorted(spend.models)) + ".")
+    if len(spend.models) > 1:
+        lines.append("More than one model version answered: the findings mix them.")
+    return lines
+
+
+@dataclass(frozen=True)
+class RecordedConfig:
+    """An audit of verdicts that were recorded elsewhere: nothing is asked."""
+
+    verdicts: Path
+    format: str | None = None
+    where: tuple[str, ...] = ()
+    reading: Literal["reread", "recorded"] = "reread"
+    text_format: str = "bracket"
+    gate: Path | None = None
+    out: Path | None = None
+
+
+def audit_recorded(config: RecordedConfig) -> AuditResult:
+    """Audit recorded verdicts. Raises InputError and UsageError as `recorded.load_recorded` does."""
+    started = time.monotonic()
+    gate, gate_name = _gate(config.gate)
+    found = load_recorded(
+        config.verdicts, format=config.format, where=config.where, reading=config.reading, text_format=config.text_format
+    )
+    judge_name = found.judge or "recorded verdicts"
+    settings = {
+        "verdicts": str(config.verdicts), "verdicts_hash": found.hash, "format": found.preset,
+        "where": list(config.where), "reading": found.reading,
+        "text_format": config.text_format if found.preset == "plain" else None,
+    }  # fmt: skip
+    table, other = (
+        Table.build(judged, domains=found.domains, lengths=found.lengths, gold=found.gold) if judged else None
+        for judged in (found.judgements, found.other)
+    )
+    if table is None:
+        raise UsageError(f"{config.verdicts}: no row can be judged.", hint="Check --format and --where.")
+    with RunFolder(config.out or default_folder("recorded", judge_name, settings), settings) as run:
+        return conclude(
+            run, found.judgements, table=table, gate=gate, gate_name=gate_name, judge=judge_name,
+            pairs=f"{config.verdicts} ({table.n} pairs)", prompt=f"recorded: {found.preset}",
+            usage={"calls": 0, "seconds": round(time.monotonic() - started, 1)}, notes=found.notes, provider={},
+            other=other, other_name="recorded" if found.reading == "reread" else "reread",
+        )  # fmt: skip
+
+
+def audit(judge: str, pairs: str, *, out: Path | str | None = None, gate: Path | str | None = None, **settings: Any) -> AuditResult:
+    """Audit `judge` ("provider/model") on `pairs`; the Python form of `recuse audit`. `settings` as in AuditConfig."""
+    config = AuditConfig(judge, pairs, out=Path(out) if out else None, gate=Path(gate) if gate else None, **settings)
+    plan = plan_audit(config)
+    try:
+        return run_audit(plan)
+    finally:
+        plan.backend.close()

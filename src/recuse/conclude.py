@@ -1,0 +1,118 @@
+"""The common end of every audit: judgements are measured, decided, and written down as the run folder's results."""
+
+from __future__ import annotations
+
+import io
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+from recuse import __version__
+from recuse.audits import Table, measure_all
+from recuse.gate import Gate, decide
+from recuse.report.result import AuditResult
+from recuse.run import RunFolder
+from recuse.types import Finding, Judgement, Pair
+
+_CASES = 12
+_COLUMNS = ("pair", "group", "domain", "arm", "order", "repeat", "prefers", "reason", "logit", "outside", "fresh")
+
+
+def conclude(
+    run: RunFolder,
+    judgements: Sequence[Judgement],
+    *,
+    table: Table,
+    gate: Gate,
+    gate_name: str,
+    judge: str,
+    pairs: str,
+    prompt: str,
+    usage: Mapping[str, Any],
+    notes: Iterable[str],
+    provider: Mapping[str, Any],
+    cases: Sequence[Mapping[str, Any]] = (),
+    other: Table | None = None,
+    other_name: str = "",
+) -> AuditResult:
+    """Measure `table`, apply `gate`, and write judgements.parquet, findings.json, report.md and report.html.
+
+    `other` is a second reading of the same verdicts; its estimates stand beside those that differ. Every call is
+    recorded as a look in run.toml.
+    """
+    decided = decide(measure_all(table, level=gate.level), gate)
+    findings = decided.findings
+    if other is not None:
+        findings = _beside(findings, decide(measure_all(other, level=gate.level), gate).findings, other_name)
+    looks = [*run.read().get("looks", []), {"at": int(time.time()), "outcome": decided.outcome, "pairs": table.n}]
+    config = run.record(
+        gate=gate.plain(), provider=provider, looks=looks,
+        versions={"recuse": __version__, "python": platform.python_version(), **{p: version(p) for p in ("numpy", "scipy")}},
+    )  # fmt: skip
+    result = AuditResult(
+        judge=judge, pairs=pairs, prompt=prompt, outcome=decided.outcome, headline=decided.headline, findings=findings,
+        gate=gate.plain(), gate_name=gate_name, config=config, notes=tuple(notes), cases=tuple(cases), usage=usage,
+        looks=len(looks), folder=run.path,
+    )  # fmt: skip
+    _write(run, result, judgements, dict(zip(table.pairs, table.domain_of, strict=True)))
+    return result
+
+
+def _beside(findings: Sequence[Finding], others: Sequence[Finding], name: str) -> tuple[Finding, ...]:
+    known = {f.id: f for f in others}
+    merged = []
+    for finding in findings:
+        twin = known.get(finding.id)
+        if twin is not None and twin.estimate != finding.estimate:
+            reading = {"reading": name, "estimate": twin.estimate, "interval": twin.interval and list(twin.interval)}
+            finding = replace(finding, details={**finding.details, "other_reading": reading})
+        merged.append(finding)
+    return tuple(merged)
+
+
+def _write(run: RunFolder, result: AuditResult, judgements: Sequence[Judgement], domains: Mapping[str, str | None]) -> None:
+    from recuse.report.html import html
+    from recuse.report.jsonable import findings_text
+    from recuse.report.markdown import markdown
+
+    run.replace("judgements.parquet", _parquet(judgements, domains))
+    run.write("report.md", markdown(result))
+    run.write("report.html", html(result))
+    run.write("findings.json", findings_text(result))  # last: its existence means that the folder is complete
+
+
+def _parquet(judgements: Sequence[Judgement], domains: Mapping[str, str | None]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: dict[str, list[Any]] = {
+        name: [domains.get(j.pair) if name == "domain" else getattr(j, name) for j in judgements] for name in _COLUMNS
+    }
+    texts = {"pair", "group", "domain", "arm", "order", "prefers", "reason"}
+    types = {"repeat": pa.int32(), "logit": pa.float64(), "outside": pa.float64(), "fresh": pa.bool_()}
+    schema = pa.schema([pa.field(name, pa.string() if name in texts else types[name]) for name in _COLUMNS])
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns, schema=schema), sink)
+    return sink.getvalue()
+
+
+def pick_cases(judgements: Sequence[Judgement], pair_of: Callable[[str], Pair], *, most: int = _CASES) -> list[dict[str, Any]]:
+    """Up to `most` examples, wrong in both orders first, then those whose outcome flips with the order."""
+    said: dict[str, dict[str, str]] = {}
+    for j in judgements:
+        if j.repeat == 0:
+            said.setdefault(j.pair, {})[j.order] = j.prefers or f"none ({j.reason})"
+    wrong = [p for p, orders in said.items() if set(orders.values()) == {"rejected"}]
+    flips = [p for p, orders in said.items() if set(orders.values()) == {"chosen", "rejected"}]
+    cases = []
+    for name in (wrong[: most // 2] + flips)[:most]:
+        pair = pair_of(name)
+        question = pair.prompt if isinstance(pair.prompt, str) else pair.prompt[-1].content
+        cases.append({
+            "pair": name, "domain": pair.domain, "question": question, "chosen": pair.chosen, "rejected": pair.rejected,
+            **{order: said[name][order] for order in ("AB", "BA", "-") if order in said[name]},
+        })  # fmt: skip
+    return cases

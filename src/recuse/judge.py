@@ -1,0 +1,195 @@
+"""The one loop: asks -> ledger -> backend -> ledger -> replies. Everything that spends money goes through here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from recuse.backends.base import Backend
+from recuse.errors import Incomplete, Interrupted
+from recuse.ledger import Found, Ledger, call_key
+from recuse.types import Ask, Call, Reply
+
+_RESUME = "Run the same command again to resume; nothing that finished is asked twice."
+CHARS_PER_TOKEN = 3.0  # low on purpose: a cap on cost must not be passed because text was dense
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Money for a million tokens, in the currency of the price table."""
+
+    input: float
+    output: float
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in * self.input + tokens_out * self.output) / 1e6
+
+
+@dataclass(slots=True)
+class Spend:
+    """What a run has used so far. `reused` counts replies found in this run's ledger, `cached` those in a shared cache."""
+
+    calls: int = 0
+    reused: int = 0
+    cached: int = 0
+    failures: int = 0  # replies with finish "error" or "refusal"
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    cost: float = 0.0
+    models: dict[str, int] = field(default_factory=dict)  # version that the provider reported -> replies
+    notes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        return self.calls + self.reused + self.cached
+
+    def count(self, reply: Reply, price: Price | None) -> None:
+        """Tokens, failures and notes of one reply, whether it was paid for now or in an earlier session of the run."""
+        self.failures += reply.finish in ("error", "refusal")
+        self.tokens_in += reply.tokens_in or 0
+        self.tokens_out += reply.tokens_out or 0
+        self.tokens_cached += reply.tokens_cached or 0
+        if price:
+            self.cost += price.of(reply.tokens_in or 0, reply.tokens_out or 0)
+        if reply.model:
+            self.models[reply.model] = self.models.get(reply.model, 0) + 1
+        for note in reply.notes:
+            self.notes[note] = self.notes.get(note, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    ask: Ask
+    reply: Reply
+    fresh: bool  # a call of this run, not a hit in a shared cache
+
+
+def estimate_tokens(ask: Ask) -> tuple[int, int]:
+    """Upper guess of (input, output) tokens of one ask, before it is sent."""
+    characters = sum(len(m.content) + 12 for m in ask.messages)
+    return int(characters / CHARS_PER_TOKEN) + 8, ask.sampling.max_tokens
+
+
+def judge(
+    asks: Callable[[], Iterable[Ask]],
+    backend: Backend,
+    ledger: Ledger,
+    *,
+    spend: Spend,
+    cache: Ledger | None = None,
+    price: Price | None = None,
+    max_cost: float | None = None,
+    stop: threading.Event | None = None,
+    on_reply: Callable[[Spend], None] = lambda spend: None,
+) -> Iterator[Answered]:
+    """Yield every ask with its reply, in no fixed order: first those that the ledger holds, then the others as they come.
+
+    `asks` is called once or twice and must give the same asks. Each call that is paid for is committed to the ledger
+    before it is yielded. Setting `stop` ends the run after the calls in flight.
+
+    Raises Incomplete when the cost cap or `stop` ended the run early, or when asks stayed unanswered.
+    """
+    run = _Run(backend, ledger, cache, spend, price, max_cost, stop or threading.Event())
+    if run.watermark:
+        for ask in asks():
+            key, _ = run.key(ask)
+            if (found := ledger.find(key)) is not None:
+                yield run.reuse(ask, found)
+                on_reply(spend)
+    for reply in backend.generate(run.todo(asks())):
+        yield from run.take(reply)
+        yield from run.drain()
+        on_reply(spend)
+    yield from run.drain()
+    if run.ended:
+        raise run.ended
+
+
+class _Run:
+    def __init__(
+        self,
+        backend: Backend,
+        ledger: Ledger,
+        cache: Ledger | None,
+        spend: Spend,
+        price: Price | None,
+        max_cost: float | None,
+        stop: threading.Event,
+    ) -> None:
+        self.backend, self.ledger, self.cache, self.spend = backend, ledger, cache, spend
+        self.price, self.max_cost, self.stop = price, max_cost, stop
+        self.waiting: dict[str, list[Ask]] = {}  # asks that share a key are sent once
+        self.calls: dict[str, Call] = {}
+        self.found: list[Answered] = []
+        self.reserved = 0.0  # what the calls in flight may cost at most
+        self.ended: Incomplete | None = None
+        self.watermark = ledger.last_row  # rows above it were written by this process
+
+    def key(self, ask: Ask) -> tuple[str, dict[str, object]]:
+        body = self.backend.body(ask)
+        return call_key(self.backend.name, body, ask.prompt, ask.repeat), body
+
+    def todo(self, asks: Iterable[Ask]) -> Iterator[Call]:
+        for ask in asks:
+            if self.stop.is_set():
+                self.ended = Interrupted("Stopped by the user.", hint=_RESUME)
+                return
+            key, body = self.key(ask)
+            if key in self.waiting:
+                self.waiting[key].append(ask)
+                continue
+            if (known := self.ledger.find(key)) is not None:
+                if known.row > self.watermark:  # the same request as another ask's, answered a moment ago
+                    self.spend.reused += 1
+                    self.found.append(Answered(ask, known.reply, known.fresh))
+                continue
+            call = Call(key, ask, body)
+            if self._from_cache(call):
+                continue
+            if not self._afford(ask):
+                said = f"Stopped before the cost cap of {self.max_cost:g}: {self.spend.cost:.4f} spent."
+                self.ended = Incomplete(said, hint=_RESUME)
+                return
+            self.waiting[key], self.calls[key] = [ask], call
+            yield call
+
+    def reuse(self, ask: Ask, found: Found) -> Answered:
+        self.spend.reused += 1
+        self.spend.count(found.reply, self.price)
+        return Answered(ask, found.reply, found.fresh)
+
+    def _from_cache(self, call: Call) -> bool:
+        hit = self.cache.find(call.key) if self.cache is not None else None
+        if hit is None:
+            return False
+        self.ledger.put(call, hit.reply, fresh=False)
+        self.spend.cached += 1
+        self.found.append(Answered(call.ask, hit.reply, fresh=False))
+        return True
+
+    def _afford(self, ask: Ask) -> bool:
+        if self.max_cost is None or self.price is None:
+            return True
+        worst = self.price.of(*estimate_tokens(ask))
+        if self.spend.cost + self.reserved + worst > self.max_cost:
+            return False
+        self.reserved += worst
+        return True
+
+    def take(self, reply: Reply) -> Iterator[Answered]:
+        call = self.calls.pop(reply.key)
+        self.ledger.put(call, reply)
+        if self.cache is not None:
+            self.cache.put(call, reply)
+        if self.price and self.max_cost is not None:
+            self.reserved -= self.price.of(*estimate_tokens(call.ask))
+        self.spend.calls += 1
+        self.spend.count(reply, self.price)
+        for ask in self.waiting.pop(reply.key):
+            yield Answered(ask, reply, fresh=True)
+
+    def drain(self) -> Iterator[Answered]:
+        found, self.found = self.found, []
+        yield from found

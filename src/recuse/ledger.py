@@ -1,0 +1,221 @@
+"""Every reply ever paid for, in one SQLite file in the run folder.
+
+A reply is committed the moment it arrives: in WAL mode a commit costs some 30 microseconds (no fsync), and a killed
+process loses only what was still in flight. Replies are facts: nothing here updates or deletes one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from recuse.errors import Incomplete, InputError, UsageError
+from recuse.prompts import canonical
+from recuse.types import Call, Reply
+
+SCHEMA = 1
+_TABLES = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, pair TEXT NOT NULL, arm TEXT NOT NULL, view TEXT NOT NULL, repeat INTEGER NOT NULL,
+    prompt TEXT NOT NULL, judge TEXT NOT NULL, body BLOB NOT NULL, reply TEXT NOT NULL, fresh INTEGER NOT NULL,
+    at REAL NOT NULL);
+"""
+
+
+def call_key(judge: str, body: Mapping[str, Any], prompt: str, sample: int) -> str:
+    """Identity of one call: SHA-256 over tagged canonical JSON, 32 hex digits. Changing this changes every key.
+
+    `judge` is provider/model, `body` the request as sent, `prompt` the prompt file's hash, `sample` the repeat.
+    """
+    return _key_of(judge, canonical(body), prompt, sample)
+
+
+def _key_of(judge: str, body: str, prompt: str, sample: int) -> str:
+    text = f"recuse-call-1\n{canonical([judge, prompt, sample])}\n{body}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    key: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    row: int
+    fresh: bool  # a call of this run rather than a hit in a shared cache
+    reply: Reply
+
+
+class Ledger:
+    """One file of replies. Used from one thread; several processes may share a file that serves as a cache."""
+
+    def __init__(self, path: Path, *, judge: str = "") -> None:
+        self.path, self.judge = path, judge
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None, timeout=30.0, cached_statements=16)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(_TABLES)
+            self._db.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
+            (found,) = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
+        except sqlite3.Error as error:
+            raise _translate(error, path) from error
+        if found != str(SCHEMA):
+            raise InputError(
+                f"ledger of schema {found}, this version reads {SCHEMA}", path=path, hint="Use the version of recuse that wrote it."
+            )
+
+    @classmethod
+    def existing(cls, path: Path) -> Ledger:
+        """Open a ledger to read it; raises UsageError where there is none."""
+        file = path / "ledger.sqlite" if path.is_dir() else path
+        if not file.is_file():
+            raise UsageError(f"There is no ledger at {path}.", hint="Give a run folder or a ledger.sqlite file.")
+        return cls(file)
+
+    def find(self, key: str) -> Found | None:
+        row = self._db.execute("SELECT rowid, fresh, reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else Found(row[0], bool(row[1]), _load(key, row[2]))
+
+    @property
+    def last_row(self) -> int:
+        """The number of the newest row, 0 in an empty ledger; rows written later have higher numbers."""
+        (row,) = self._db.execute("SELECT coalesce(max(rowid), 0) FROM replies").fetchone()
+        return int(row)
+
+    def put(self, call: Call, reply: Reply, *, fresh: bool = True) -> None:
+        """Commit one reply. Keeping the first of two replies to one key is deliberate: facts do not change.
+
+        Raises Incomplete when the disk is full; what was committed before stays intact.
+        """
+        ask = call.ask
+        row = (
+            call.key, ask.pair, ask.arm, ask.view, ask.repeat, ask.prompt, self.judge,
+            zlib.compress(canonical(call.body).encode("utf-8", "surrogatepass"), 1), _dump(reply), int(fresh), time.time(),
+        )  # fmt: skip
+        try:
+            self._db.execute("INSERT OR IGNORE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+        except sqlite3.Error as error:
+            raise _translate(error, self.path) from error
+
+    def __len__(self) -> int:
+        (count,) = self._db.execute("SELECT count(*) FROM replies").fetchone()
+        return int(count)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Every row as plain values: the columns of the table, `body` as JSON text and the fields of the reply."""
+        names = ("key", "pair", "arm", "view", "repeat", "prompt", "judge", "body", "reply", "fresh", "at")
+        for row in self._db.execute(f"SELECT {','.join(names)} FROM replies ORDER BY rowid"):
+            values = dict(zip(names, row, strict=True))
+            body = zlib.decompress(values.pop("body")).decode("utf-8", "surrogatepass")
+            reply = json.loads(values.pop("reply"))
+            yield {**values, "body": body, **{f"reply_{k}": v for k, v in reply.items()}}
+
+    def verify(self) -> list[Damage]:
+        """Check the file and recompute every key from the stored request; an empty list means intact."""
+        problems = [Damage("", str(row[0])) for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        query = "SELECT key, judge, prompt, repeat, body, reply FROM replies"
+        for key, judge, prompt, repeat, body, reply in self._db.execute(query):
+            try:
+                text = zlib.decompress(body).decode("utf-8", "surrogatepass")
+                _load(key, reply)
+            except (zlib.error, ValueError, TypeError) as error:
+                problems.append(Damage(key, f"unreadable: {error}"))
+                continue
+            if _key_of(judge, text, prompt, repeat) != key:
+                problems.append(Damage(key, "the stored request does not give this key"))
+        return problems
+
+    def totals(self) -> dict[str, Any]:
+        """Counts over all replies: replies, fresh, by finish, by view and arm, tokens, seconds and model versions."""
+        totals: dict[str, Any] = {"replies": 0, "fresh": 0, "tokens_in": 0, "tokens_out": 0, "seconds": 0.0}
+        kinds: dict[str, Counter[str]] = {name: Counter() for name in ("finish", "view", "arm", "model")}
+        for row in self.rows():
+            totals["replies"] += 1
+            totals["fresh"] += row["fresh"]
+            for name in ("tokens_in", "tokens_out", "seconds"):
+                totals[name] += row.get(f"reply_{name}") or 0
+            kinds["finish"][row.get("reply_finish", "stop")] += 1
+            kinds["view"][row["view"]] += 1
+            kinds["arm"][row["arm"]] += 1
+            kinds["model"][row.get("reply_model") or "not reported"] += 1
+        return {**totals, **{name: dict(sorted(count.items())) for name, count in kinds.items()}}
+
+    def export(self, out: Path) -> int:
+        """Write all rows to a Parquet file, replacing it whole; returns their number."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        fields = {
+            "key": pa.string(), "pair": pa.string(), "arm": pa.string(), "view": pa.string(), "repeat": pa.int64(),
+            "prompt": pa.string(), "judge": pa.string(), "fresh": pa.int64(), "at": pa.float64(), "body": pa.string(),
+            "reply_text": pa.string(), "reply_finish": pa.string(), "reply_thinking": pa.string(),
+            "reply_logprobs": pa.string(), "reply_score": pa.float64(), "reply_tokens_in": pa.int64(),
+            "reply_tokens_out": pa.int64(), "reply_tokens_cached": pa.int64(), "reply_seconds": pa.float64(),
+            "reply_model": pa.string(), "reply_error": pa.string(), "reply_notes": pa.string(),
+        }  # fmt: skip
+        part = out.with_name(out.name + ".part")
+        count = 0
+        with pq.ParquetWriter(part, pa.schema(list(fields.items()))) as writer:
+            rows = self.rows()
+            while batch := list(islice(rows, 2000)):
+                for row in batch:
+                    row.setdefault("reply_finish", "stop")
+                    for name in ("reply_logprobs", "reply_notes"):
+                        row[name] = json.dumps(row[name]) if name in row else None
+                writer.write_table(pa.Table.from_pylist(batch, schema=writer.schema))
+                count += len(batch)
+        part.replace(out)
+        return count
+
+    def close(self) -> None:
+        self._db.close()
+
+
+_DEFAULTS = asdict(Reply(key="", text=""))
+
+
+def _dump(reply: Reply) -> str:
+    """The fields that differ from their defaults, as JSON; the text always."""
+    values = {
+        name: value
+        for name in _DEFAULTS
+        if name != "key" and ((value := getattr(reply, name)) != _DEFAULTS[name] or name == "text")
+    }
+    return json.dumps(values, ensure_ascii=True, allow_nan=False)
+
+
+def _load(key: str, text: str) -> Reply:
+    values = json.loads(text)
+    if (pairs := values.get("logprobs")) is not None:
+        values["logprobs"] = tuple((token, logprob) for token, logprob in pairs)
+    if "notes" in values:
+        values["notes"] = tuple(values["notes"])
+    return Reply(key=key, **values)
+
+
+def _translate(error: sqlite3.Error, path: Path) -> Exception:
+    text = str(error)
+    if "full" in text or "disk I/O" in text:
+        return Incomplete(
+            f"The disk that holds {path} is full.", hint="Free some space and run the same command again: it resumes."
+        )
+    if "locked" in text or "busy" in text:
+        return Incomplete(f"{path} is in use by another process.", hint="Wait for it, then run the same command again.")
+    if "not a database" in text or "malformed" in text:
+        return InputError(f"not a ledger ({text})", path=path, hint="Give another file or folder.")
+    if "unable to open" in text or "readonly" in text:
+        return InputError(f"cannot be opened ({text})", path=path, hint="Check the folder and its permissions.")
+    return error
