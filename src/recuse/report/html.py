@@ -1,0 +1,196 @@
+"""The report as one self-contained HTML page: no script, nothing loaded, fit for a phone, the dark and paper."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from recuse import assets
+from recuse.report import svg, text
+from recuse.report.result import AuditResult
+from recuse.types import Finding
+
+# How the cells of a column may break; those of other columns don't.
+_KINDS = {
+    "Estimate, 95 % interval": "estimate",
+    "With missing verdicts": "bounds",
+    "Method": "words",
+    "Remark": "words",
+}
+_COMMA = re.compile(r", (?=-?[\d.]+\])")  # inside an interval
+
+
+def html(result: AuditResult) -> str:
+    """The whole page. Text from a model or from data is escaped; the page's policy forbids scripts and any loading."""
+    style = assets.data("report.css").read_text("utf-8")
+    sections = [
+        _head(result),
+        _decided(result.primaries),
+        _others(result.others),
+        *(_family(heading, family, f"family{i}") for i, (heading, family) in enumerate(result.families.items())),
+        _reasons(result),
+        _section("Notes", "notes", _list(result.notes)),
+        _section("Cases", "cases", "\n".join(_case(case) for case in result.cases)),
+        _section("Configuration", "config", _block(text.toml(result.config), "configuration")),
+        _section(f"Gate: {result.gate_name}", "gate", _block(text.toml(result.gate), "gate")),
+    ]
+    body = "\n".join(section for section in sections if section)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{_safe(f"{result.outcome.capitalize()}: {result.judge}", 120)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def _policy(style: str) -> str:
+    """Everything is forbidden except this one style sheet, by its hash."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _safe(content: object, limit: int = text.LONGEST) -> str:
+    return escape(text.visible(content, limit=limit))
+
+
+def _head(result: AuditResult) -> str:
+    facts = {
+        "Judge": result.judge,
+        "Pairs": result.pairs,
+        "Prompt": result.prompt,
+        "Gate": result.gate_name,
+        "Looks at the data": result.looks,
+        "Usage": text.usage_line(result.usage),
+    }
+    told = "\n".join(f"<div><dt>{name}</dt><dd>{_safe(value)}</dd></div>" for name, value in facts.items() if value)
+    return f"""<header>
+<h1>Audit of a judge</h1>
+<p class="outcome {result.outcome}"><strong>{_safe(text.outcome_line(result))}</strong></p>
+<dl class="facts">
+{told}
+</dl>
+</header>"""
+
+
+def _section(heading: str, name: str, body: str) -> str:
+    if not body:
+        return ""
+    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{_safe(heading)}</h2>\n{body}\n</section>'
+
+
+def _decided(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return _section("What decided it", "decided", "<p>No primary measure was declared.</p>")
+    legend = (
+        "Mark: estimate (circle fit, square recuse, hollow circle inconclusive). Bar: 95 % interval. Thin line: from "
+        "the worst to the best case for missing verdicts. Band: tolerance."
+    )
+    table = _table(
+        "Primary measures with their tolerances",
+        ("Measure", "Estimate, 95 % interval", "Tolerance", "n (groups)", "p", "Outcome", "With missing verdicts",
+         "Method"),
+        [
+            (_name(f), _safe(text.estimate(f)), text.tolerance(f), text.size(f), text.p_value(f.p),
+             f'<span class="badge {_safe(f.outcome)}">{_safe(f.outcome)}</span>', text.bounds(f), _safe(f.method))
+            for f in findings
+        ],
+    )  # fmt: skip
+    plot = svg.forest(findings, name="forest", title="Primary measures against their tolerances")
+    return _section("What decided it", "decided", _figure(plot, legend) + "\n" + table)
+
+
+def _others(findings: Sequence[Finding]) -> str:
+    if not findings:
+        return ""
+    table = _table(
+        "Measures without a tolerance",
+        ("Measure", "Estimate, 95 % interval", "n (groups)", "p", "With missing verdicts", "Method"),
+        [
+            (_name(f), _safe(text.estimate(f)), text.size(f), text.p_value(f.p), text.bounds(f), _safe(f.method))
+            for f in findings
+        ],
+    )
+    return _section("Other findings", "others", table)
+
+
+def _family(heading: str, findings: Sequence[Finding], name: str) -> str:
+    table = _table(
+        heading,
+        ("Measure", "Estimate, 95 % interval", "n (groups)", "p against the others", "With missing verdicts", "Remark"),
+        [
+            (_name(f), _safe(text.estimate(f)), text.size(f), text.p_value(f.details.get("p_against_others")),
+             text.bounds(f), _safe(f.details.get("uninformative", "")))
+            for f in findings
+        ],
+    )  # fmt: skip
+    plot = _figure(svg.forest(findings, name=f"{name}-plot", title=heading), "")
+    return _section(heading, name, f"{plot}\n{table}")
+
+
+def _reasons(result: AuditResult) -> str:
+    rows = [(_safe(reason), count) for reason, count in text.reason_rows(result)]
+    table = _table("Asks without a verdict", ("Reason", "Asks"), rows) if rows else ""
+    return _section("Failures by reason", "reasons", table)
+
+
+def _figure(plot: str, legend: str) -> str:
+    caption = f"\n<figcaption>{legend}</figcaption>" if legend else ""
+    return f"<figure>\n{plot}{caption}\n</figure>"
+
+
+def _name(finding: Finding) -> str:
+    return f"{_safe(finding.title)} <code>{_safe(finding.id)}</code>"
+
+
+def _table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Cells are HTML already. A column that is empty in every row is left out. The box scrolls on narrow screens."""
+    kept = [i for i in range(len(head)) if any(row[i] for row in rows)]
+    top = "".join(f'<th scope="col">{head[i]}</th>' for i in kept)
+    lines = [
+        f'<tr><th scope="row">{row[kept[0]]}</th>' + "".join(_cell(head[i], row[i]) for i in kept[1:]) + "</tr>"
+        for row in rows
+    ]
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{_safe(caption)}">\n<table>\n'
+        f"<caption>{_safe(caption)}</caption>\n<thead><tr>{top}</tr></thead>\n<tbody>\n"
+        + "\n".join(lines)
+        + "\n</tbody>\n</table>\n</div>"
+    )
+
+
+def _cell(column: str, content: str) -> str:
+    kind = _KINDS.get(column, "short")
+    if kind != "words":
+        content = _COMMA.sub(",&nbsp;", content)
+    return f'<td class="{kind}">{content}</td>'
+
+
+def _list(items: Sequence[str]) -> str:
+    return "<ul>\n" + "\n".join(f"<li>{_safe(item)}</li>" for item in items) + "\n</ul>" if items else ""
+
+
+def _case(case: Mapping[str, Any]) -> str:
+    rows = "\n".join(f"<dt>{label}</dt><dd>{_safe(content)}</dd>" for label, content in text.case_rows(case))
+    return f"<article>\n<h3>{_safe(text.case_name(case))}</h3>\n<dl>\n{rows}\n</dl>\n</article>"
+
+
+def _block(content: str, what: str) -> str:
+    if not content:
+        return ""
+    return f'<pre tabindex="0" aria-label="{what}"><code>{escape(content)}</code></pre>'

@@ -1,0 +1,130 @@
+"""Small inline plots: one row a measure, x in per cent of the width, so that text keeps its size on a phone.
+
+Colours and strokes are classes that `recuse/data/report.css` defines. Outcomes differ in shape as well as in colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from recuse.report import text
+from recuse.types import Finding
+
+_ROW = 46  # pixels: a line of text above a bar
+_AXIS = 30
+_WIDE, _NARROW = 72, 42  # characters of a label that fit on a screen and on a phone
+
+Scale = tuple[float, float]
+
+
+def forest(findings: Sequence[Finding], *, name: str, title: str) -> str:
+    """Estimate (mark), 95 % interval (bar), worst to best case (thin whisker) and tolerance (band) of each finding.
+
+    Fractions share an axis from 0 to 1, differences one from -1 to 1; anything wider has an axis of its own. `name`
+    makes ids unique in the page. The description repeats the plot in words.
+    """
+    words = ". ".join(_words(f) for f in findings) + "."
+    panels: dict[Scale, list[Finding]] = {}
+    for finding in findings:
+        panels.setdefault(_scale(finding), []).append(finding)
+    parts, y = [], 0
+    for scale, panel in panels.items():
+        bottom = y + _ROW * len(panel)
+        parts += _axis(scale, y, bottom)
+        parts += [_row(f, scale, y + i * _ROW) for i, f in enumerate(panel)]
+        y = bottom + _AXIS
+    return (
+        f'<svg class="plot" role="img" width="100%" height="{y}" aria-labelledby="{name}-title {name}-desc">\n'
+        f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-desc">{_safe(words, 4000)}</desc>\n'
+        # The inner frame leaves room for marks and axis numbers at both ends.
+        f'<svg x="2%" width="96%" height="{y}" overflow="visible">\n' + "\n".join(parts) + "\n</svg>\n</svg>"
+    )
+
+
+def _words(finding: Finding) -> str:
+    allowed = text.tolerance(finding)
+    said = f"{finding.title}: {text.estimate(finding)}"
+    return said + (f", tolerance {allowed}" if allowed else "") + (f", {finding.outcome}" if finding.outcome else "")
+
+
+def _safe(content: str, limit: int) -> str:
+    return escape(text.visible(content, limit=limit, newline=" "))
+
+
+def _cut(title: str, most: int) -> str:
+    return title if len(title) <= most else title[: most - 1] + "…"
+
+
+def _scale(finding: Finding) -> Scale:
+    ends = [end for pair in (finding.interval, finding.worst, finding.best) if pair for end in pair]
+    if finding.estimate is not None:
+        ends.append(finding.estimate)
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    if low >= 0 and high <= 1:
+        return 0.0, 1.0
+    if low >= -1 and high <= 1:
+        return -1.0, 1.0
+    step = 10.0 ** (len(str(int(max(-low, high)))) - 1)
+    return min(0.0, low // step * step), max(0.0, -(-high // step) * step)
+
+
+def _at(value: float, scale: Scale) -> float:
+    return 100 * min(1.0, max(0.0, (value - scale[0]) / (scale[1] - scale[0])))
+
+
+def _x(value: float, scale: Scale) -> str:
+    return f"{_at(value, scale):.2f}%"
+
+
+def _axis(scale: Scale, top: int, bottom: int) -> list[str]:
+    parts = []
+    for i in range(5):
+        value = scale[0] + (scale[1] - scale[0]) * i / 4
+        x = _x(value, scale)
+        parts.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{top + 18}" y2="{bottom}"/>')
+        parts.append(f'<text class="tick" x="{x}" y="{bottom + 15}" text-anchor="middle">{value:g}</text>')
+    return parts
+
+
+def _row(finding: Finding, scale: Scale, top: int) -> str:
+    y = top + 30
+    parts = [
+        f'<text class="label {kind}" x="0" y="{top + 13}">{_safe(_cut(finding.title, most), most + 1)}</text>'
+        for kind, most in (("wide", _WIDE), ("narrow", _NARROW))
+    ]
+    if finding.estimate is None:
+        parts.append(f'<text class="value" x="0" y="{y + 4}">not measured</text>')
+        return "".join(parts)
+    parts.append(f'<text class="value wide" x="100%" y="{top + 13}" text-anchor="end">{text.estimate(finding)}</text>')
+    if finding.tolerance:
+        low, high = finding.tolerance
+        left = _at(scale[0] if low is None else low, scale)
+        right = _at(scale[1] if high is None else high, scale)
+        parts.append(f'<rect class="band" x="{left:.2f}%" width="{right - left:.2f}%" y="{y - 10}" height="20"/>')
+    whole = [end for pair in (finding.interval, finding.worst, finding.best) if pair for end in pair]
+    if finding.worst or finding.best:
+        parts.append(_line("whisker", min(whole), max(whole), y, scale))
+    if finding.interval:
+        parts.append(_line("bar", *finding.interval, y, scale))
+    parts.append(_mark(finding, _x(finding.estimate, scale), y))
+    return f"<g><title>{_safe(_words(finding), 300)}</title>{''.join(parts)}</g>"
+
+
+def _line(kind: str, low: float, high: float, y: int, scale: Scale) -> str:
+    ends = "".join(
+        f'<line class="{kind}" x1="{_x(end, scale)}" x2="{_x(end, scale)}" y1="{y - 4}" y2="{y + 4}"/>'
+        for end in (low, high)
+    )
+    return f'<line class="{kind}" x1="{_x(low, scale)}" x2="{_x(high, scale)}" y1="{y}" y2="{y}"/>{ends}'
+
+
+def _mark(finding: Finding, x: str, y: int) -> str:
+    """A filled circle for fit, a square for recuse, a hollow circle for inconclusive, a small dot for no outcome."""
+    if finding.outcome == "recuse":
+        # A nested frame carries the offset, since a rectangle cannot mix per cent and pixels.
+        return (
+            f'<svg x="{x}" y="{y}" overflow="visible"><rect class="recuse" x="-6" y="-6" width="12" height="12"/></svg>'
+        )
+    kind = {"fit": "fit", "inconclusive": "inconclusive"}.get(finding.outcome or "", "dot")
+    return f'<circle class="{kind}" cx="{x}" cy="{y}" r="{5 if kind == "dot" else 6}"/>'

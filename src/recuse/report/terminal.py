@@ -1,0 +1,147 @@
+"""The terminal: progress while the judge works (standard error), then a table and the outcome in one line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TextIO
+
+from recuse.report import text
+from recuse.report.result import AuditResult
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COLOURS = {"fit": "blue", "recuse": "red", "inconclusive": "yellow"}
+
+
+def print_result(result: AuditResult, console: Console) -> None:
+    """A table of all findings, primaries first, as wide as the console allows, then the outcome in one line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    wide = console.width >= 100
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("Measure", overflow="fold")
+    table.add_column("Estimate, 95 % interval" if wide else "Estimate", overflow="fold")
+    if wide:
+        table.add_column("Tolerance", overflow="fold")
+        table.add_column("n (groups)", justify="right")
+    table.add_column("Outcome", no_wrap=True)
+    for finding in (*result.primaries, *(f for f in result.findings if f.outcome is None)):
+        cells = [_text(finding.id), _text(text.estimate(finding))]
+        if wide:
+            cells += [_text(text.tolerance(finding)), _text(text.size(finding))]
+        table.add_row(*cells, Text(finding.outcome or "", style=_COLOURS.get(finding.outcome or "", "")))
+    console.print(table)
+    console.print()
+    line = Text(text.outcome_line(result), style=f"bold {_COLOURS[result.outcome]}")
+    console.print(line, soft_wrap=True)
+
+
+def _text(content: str) -> Any:
+    from rich.text import Text
+
+    return Text(text.visible(content, limit=200, newline=" "))
+
+
+class Progress:
+    """Shows how a judge run proceeds: rate, time left, failures and cost.
+
+    A terminal gets a live bar, anything else a plain line at most every `every` seconds; `quiet` shows nothing. The
+    rate counts fresh replies only, since those from the ledger come at once.
+
+        with Progress() as progress:
+            progress.update(done, total, failures=2, cost=0.1, from_ledger=40)
+    """
+
+    def __init__(
+        self,
+        *,
+        quiet: bool = False,
+        stream: TextIO | None = None,
+        every: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._quiet, self._every, self._clock = quiet, every, clock
+        self._stream = stream or sys.stderr
+        self._bar: Any = None
+        self._task: Any = None
+        self._begun: tuple[float, int] | None = None  # time and fresh replies at the first update
+        self._shown = float("-inf")
+        self._counts: tuple[int, int | None] = (0, None)
+        self._pending: Callable[[], str] | None = None  # writes the newest line, which is not shown yet
+
+    def __enter__(self) -> Progress:
+        if not self._quiet and self._stream.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, SpinnerColumn, TextColumn
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(
+                SpinnerColumn(),
+                BarColumn(bar_width=None),
+                TextColumn("{task.description}", markup=False),
+                console=Console(file=self._stream),
+                redirect_stdout=False,  # standard output carries the result, the bar lives on standard error
+            )
+            self._bar.start()
+            self._task = self._bar.add_task("waiting for the judge", total=None)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pending is not None:
+            self._show(self._pending())
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(
+        self, done: int, total: int | None, failures: int = 0, cost: float | None = None, from_ledger: int = 0
+    ) -> None:
+        """Tell the state: `done` of `total` asks answered, `from_ledger` of them without a call."""
+        if self._quiet:
+            return
+        now = self._clock()
+        if self._begun is None:
+            self._begun = (now, done - from_ledger)
+        seconds, fresh = now - self._begun[0], done - from_ledger - self._begun[1]
+        rate = fresh / seconds if seconds > 0 else 0.0
+        self._counts = (done, total)
+        self._pending = lambda: state(done, total, failures, cost, from_ledger, rate)
+        if now - self._shown >= (self._every if self._bar is None else 0.1):
+            self._shown = now
+            self._show(self._pending())
+
+    def _show(self, line: str) -> None:
+        self._pending = None
+        if self._bar is None:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+        else:
+            done, total = self._counts
+            self._bar.update(self._task, completed=done, total=total, description=line)
+
+
+def state(done: int, total: int | None, failures: int, cost: float | None, from_ledger: int, rate: float) -> str:
+    """One line: `120/400, 40 from the ledger, 3.2/s, 1:28 left, 2 failures, $0.03`. `rate`: fresh replies a second."""
+    parts = [f"{done:,}/{total:,}" if total is not None else f"{done:,}"]
+    if from_ledger:
+        parts.append(f"{from_ledger:,} from the ledger")
+    if rate > 0:
+        parts.append(f"{rate:.1f}/s" if rate >= 0.1 else f"{60 * rate:.1f}/min")
+        if total is not None and done < total:
+            parts.append(f"{_clock_time((total - done) / rate)} left")
+    parts.append("1 failure" if failures == 1 else f"{failures:,} failures")
+    if cost is not None:
+        parts.append(f"${cost:.4f}")
+    return ", ".join(parts)
+
+
+def _clock_time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

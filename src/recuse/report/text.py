@@ -1,0 +1,134 @@
+"""Words and numbers that every form of the report writes the same way."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from recuse.report.result import AuditResult
+from recuse.types import Finding
+
+LONGEST = 600  # characters of a model's text that a report shows
+
+# Control, format (bidi overrides, zero width, tags), surrogate, line and paragraph separators.
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def visible(text: object, *, limit: int = LONGEST, newline: str = "\n") -> str:
+    """`text` without anything that acts instead of being seen, cut to `limit` characters with its length stated.
+
+    Control, bidi and zero-width characters become ⟨U+202E⟩ and the like; line ends become `newline`, tabs a blank.
+    """
+    whole = str(text)
+    shown = whole[:limit].replace("\r\n", "\n").replace("\t", " ")
+    if not shown.isascii() or not shown.isprintable():
+        shown = "".join(newline if c == "\n" else _mark(c) for c in shown)
+    return f"{shown}… ({len(whole):,} characters)" if len(whole) > limit else shown
+
+
+def _mark(character: str) -> str:
+    return f"⟨U+{ord(character):04X}⟩" if unicodedata.category(character) in _UNSEEN else character
+
+
+def number(value: float, decimals: int = 3) -> str:
+    shown = f"{value:.{decimals}f}"
+    return shown.lstrip("-") if float(shown) == 0 else shown
+
+
+def interval(ends: tuple[float, float]) -> str:
+    decimals = _decimals(ends)
+    return f"[{number(ends[0], decimals)}, {number(ends[1], decimals)}]"
+
+
+def _decimals(ends: tuple[float, float] | None) -> int:
+    """Two decimals for a wide interval, more where the width would vanish in the rounding."""
+    if ends is None:
+        return 3
+    width = ends[1] - ends[0]
+    return 2 if width >= 0.1 else 3 if width >= 0.01 else 4
+
+
+def estimate(finding: Finding) -> str:
+    """The estimate as a fraction with its interval, or why there is none."""
+    if finding.estimate is None:
+        return f"not measured ({finding.reason or 'no reason given'})"
+    shown = number(finding.estimate, _decimals(finding.interval))
+    return shown if finding.interval is None else f"{shown} {interval(finding.interval)}"
+
+
+def tolerance(finding: Finding) -> str:
+    low, high = finding.tolerance or (None, None)
+    if low is not None and high is not None:
+        return f"{low:g} to {high:g}"
+    if high is not None:
+        return f"at most {high:g}"
+    return "" if low is None else f"at least {low:g}"
+
+
+def size(finding: Finding) -> str:
+    """Observations, and in brackets the independent groups where they are told."""
+    return f"{finding.n:,} ({finding.groups:,})" if finding.groups else f"{finding.n:,}"
+
+
+def p_value(p: float | None) -> str:
+    if p is None:
+        return ""
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def reason_rows(result: AuditResult) -> list[tuple[str, str]]:
+    """Failures by reason: the reason, and on how many asks."""
+    total = "" if result.asks is None else f" of {result.asks:,}"
+    return [(str(reason), f"{count:,}{total}") for reason, count in result.reasons.items()]
+
+
+def bounds(finding: Finding) -> str:
+    """The interval with every missing verdict against the judge, then for the judge; empty where nothing is missing."""
+    told = [f"{name} {interval(ends)}" for name, ends in (("worst", finding.worst), ("best", finding.best))
+            if ends is not None and ends != finding.interval]  # fmt: skip
+    return ", ".join(told)
+
+
+def outcome_line(result: AuditResult) -> str:
+    """The outcome and its reason in one line."""
+    headline = visible(result.headline, newline=" ")
+    if headline.casefold().startswith(result.outcome):
+        return headline[0].upper() + headline[1:]
+    return f"{result.outcome.capitalize()}: {headline}"
+
+
+def usage_line(usage: Mapping[str, Any]) -> str:
+    forms = {
+        "calls": "{:,} calls",
+        "from_ledger": "{:,} replies from the ledger",
+        "tokens_in": "{:,} tokens in",
+        "tokens_out": "{:,} tokens out",
+        "cost": "{:.4g} US dollars",
+        "seconds": "{:,.0f} seconds",
+    }
+    return ", ".join(form.format(usage[key]) for key, form in forms.items() if usage.get(key) is not None)
+
+
+def case_name(case: Mapping[str, Any]) -> str:
+    domain = case.get("domain")
+    return f"{case['pair']} ({domain})" if domain else str(case["pair"])
+
+
+def case_rows(case: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a case shows, as label and text."""
+    labels = {
+        "question": "Question",
+        "chosen": "Better answer",
+        "rejected": "Worse answer",
+        "AB": "Judge, better answer first",
+        "BA": "Judge, worse answer first",
+    }
+    return [(label, "(nothing)" if case.get(key) is None else str(case[key])) for key, label in labels.items()]
+
+
+def toml(content: Mapping[str, Any]) -> str:
+    """`content` as TOML for a code block, with unseen characters made visible."""
+    import tomli_w
+
+    return visible(tomli_w.dumps(dict(content)), limit=1_000_000).strip()

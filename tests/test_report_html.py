@@ -1,0 +1,144 @@
+"""The page: only our own elements, nothing loaded or run, every number readable without the plots."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+from report_example import EXAMPLE, FINDINGS, HOSTILE, hostile
+
+from recuse.report.html import html
+from recuse.report.text import LONGEST
+
+VOID = {"meta", "circle", "line", "rect"}
+OURS = {
+    "html", "head", "meta", "title", "style", "body", "main", "header", "section", "h1", "h2", "h3", "p", "strong",
+    "dl", "div", "dt", "dd", "figure", "figcaption", "svg", "desc", "g", "text", "line", "rect", "circle", "table",
+    "caption", "thead", "tbody", "tr", "th", "td", "span", "code", "ul", "li", "article", "pre",
+}  # fmt: skip
+ATTRIBUTES = {
+    "lang", "charset", "http-equiv", "content", "name", "id", "class", "aria-labelledby", "aria-label", "role",
+    "tabindex", "scope", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "overflow",
+    "text-anchor",
+}  # fmt: skip
+
+
+class Page(HTMLParser):
+    """Records elements and text, and insists that every element is closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data[:80]}")
+
+    def handle_pi(self, data: str) -> None:
+        raise AssertionError(f"a processing instruction: {data[:80]}")
+
+    def unknown_decl(self, data: str) -> None:
+        raise AssertionError(f"a declaration: {data[:80]}")
+
+    def text(self) -> str:
+        return "".join(data for tag, data in self.texts if tag != "style").replace("\xa0", " ")
+
+
+def shape(page: Page) -> list[str]:
+    return [tag for tag, _ in page.elements]
+
+
+@pytest.mark.parametrize("name", ["example", *HOSTILE])
+def test_no_text_adds_an_element_an_attribute_or_a_reference(name: str) -> None:
+    page = Page(html(EXAMPLE if name == "example" else hostile(HOSTILE[name])))
+    assert {tag for tag, _ in page.elements} <= OURS
+    for tag, attributes in page.elements:
+        assert set(attributes) <= ATTRIBUTES
+        for key, value in attributes.items():
+            assert not key.startswith("on")
+            if key not in ("aria-label", "content"):  # words for people, and our own policy
+                assert value is not None
+                assert "http" not in value
+                assert "javascript" not in value
+        assert tag != "meta" or "refresh" not in attributes.values()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_leaves_the_elements_as_harmless_text_does(name: str) -> None:
+    assert shape(Page(html(hostile(HOSTILE[name])))) == shape(Page(html(hostile("harmless"))))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_nothing_unseen_reaches_the_page(name: str) -> None:
+    page = html(hostile(HOSTILE[name]))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]", page)
+    page.encode("utf-8")  # no lone surrogate
+
+
+def test_a_megabyte_of_answer_is_cut_and_its_length_told() -> None:
+    page = html(hostile(HOSTILE["long"]))
+    assert len(page) < 150_000
+    assert f"({len(HOSTILE['long']):,} characters)" in page
+    assert HOSTILE["long"][:LONGEST] in Page(page).text()
+
+
+def test_the_policy_forbids_everything_but_the_style_sheet_of_this_page() -> None:
+    page = Page(html(EXAMPLE))
+    policy = next(a["content"] for t, a in page.elements if t == "meta" and "http-equiv" in a)
+    style = "".join(data for tag, data in page.texts if tag == "style")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_every_finding_is_in_the_page_with_its_interval() -> None:
+    text = Page(html(EXAMPLE)).text()
+    for finding in FINDINGS:
+        assert finding.id in text
+    assert "0.42 [0.36, 0.47]" in text
+    assert "0.930 [0.887, 0.958]" in text
+    assert "not measured (deterministic: greedy decoding repeats itself, so a repeat says nothing)" in text
+    assert "5 of 236" in text
+
+
+def test_the_outcome_comes_before_everything_else() -> None:
+    text = Page(html(EXAMPLE)).text()
+    assert text.index("it prefers the answer shown first") < text.index("SmolLM2-135M-Instruct", text.index("Audit of"))
+
+
+def test_each_plot_is_told_in_words_and_ids_are_unique() -> None:
+    page = Page(html(EXAMPLE))
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    plots = [a for t, a in page.elements if t == "svg" and a.get("role") == "img"]
+    assert len(plots) == 3
+    for plot in plots:
+        assert set(str(plot["aria-labelledby"]).split()) <= set(ids)
+    words = [data for tag, data in page.texts if tag == "desc"]
+    assert "Share preferring the answer shown first: 0.930 [0.887, 0.958], tolerance 0.4 to 0.6, recuse" in words[0]
+
+
+def test_tables_have_captions_and_scoped_headers() -> None:
+    page = Page(html(EXAMPLE))
+    assert shape(page).count("table") == shape(page).count("caption") == 5
+    assert all(a.get("scope") in ("col", "row") for t, a in page.elements if t == "th")
