@@ -67,5 +67,7 @@ def _logit_shift(table: Table, level: float) -> Measure:
     shift = 0.5 * (table.logit[ab] - table.logit[ba])[usable]
     groups = table.group_of[pair[usable]]
     found = stats.mean_interval(shift, groups=groups, level=level)
-    return Measure(Finding(id, _TITLES[id], found.estimate, found.interval, found.n, found.groups, None, found.method))
+    return Measure(
+        Finding(id, _TITLES[id], found.estimate, found.interval, found.n, found.groups, found.pvalue, found.method, found.reason)
+    )
 
