@@ -97,7 +97,7 @@ class _Pool:
         down = False
         while True:
             self._start_what_may()
-            if not self._flying and not self._waiting:
+            if self._ended and not self._flying and not self._waiting:
                 break
             landed = self._land()
             if landed is None:
