@@ -31,7 +31,8 @@ FINDINGS = (
             CLUSTERED),
     Finding("accuracy.order_gap", "Error with the better answer second minus first", 0.7586, (0.66, 0.83), 116, 59,
             1e-9, "mean over pairs, variance by group; sign-flip p by group"),
-    Finding("accuracy.pooled", "Accuracy by summed verdicts (JudgeBench's rule)", 0.15, (0.0972, 0.2239), 120, 60),
+    Finding("accuracy.pooled", "Accuracy by summed verdicts (JudgeBench's rule)", 0.15, (0.0972, 0.2239), 120, 60,
+            details={"other_reading": {"reading": "recorded", "estimate": 0.175, "interval": [0.11, 0.25]}}),
     Finding("accuracy.consistent", "Right in both orders", 0.1417, (0.0906, 0.2145), 120, 60, None, CLUSTERED),
     Finding("position.logit_shift", "Log odds that being shown first adds", 3.2112, (2.9415, 3.4809), 116, 59),
     Finding("domain.error_rate:arithmetic", "Error rate in arithmetic", 0.52, (0.4, 0.64), 48, 24, None, CLUSTERED,
@@ -70,7 +71,7 @@ EXAMPLE = AuditResult(
          "chosen": "1 hour and 25 minutes.", "rejected": "1 hour and 35 minutes.",
          "AB": "A", "BA": "A"},
         {"pair": "03be77a1c95d2e4f", "domain": None, "question": "Write `x` squared in Python.", "chosen": "x ** 2",
-         "rejected": "x ^ 2", "AB": "I'm sorry, I can't judge this.", "BA": None},
+         "rejected": "x ^ 2", "-": "none (refused)"},
     ),
     usage={"calls": 236, "from_ledger": 40, "tokens_in": 51230, "tokens_out": 236, "cost": None, "seconds": 41.3},
 )  # fmt: skip
@@ -94,8 +95,17 @@ HOSTILE = {
 
 def hostile(text: str) -> AuditResult:
     """The example with `text` wherever a model, a data set or a user can put text."""
-    case = dict.fromkeys(("pair", "domain", "question", "chosen", "rejected", "AB", "BA"), text)
-    first = replace(FINDINGS[0], title=text, method=text, details={"reasons": {text: 3}, "asks": 9})
+    case = dict.fromkeys(("pair", "domain", "question", "chosen", "rejected", "AB", "BA", "-"), text)
+    first = replace(
+        FINDINGS[0],
+        title=text,
+        method=text,
+        details={
+            "reasons": {text: 3},
+            "asks": 9,
+            "other_reading": {"reading": text, "estimate": 0.2, "interval": [0.1, 0.3]},
+        },
+    )
     domain = Finding(f"domain.error_rate:{text[:50]}", f"Error rate in {text}", 0.5, (0.4, 0.6), 8, 8,
                      details={"uninformative": text})  # fmt: skip
     null = Finding("stability.flip_rate", "Two fresh calls disagree", None, reason=text, outcome="inconclusive")

@@ -119,6 +119,7 @@ def test_every_finding_is_in_the_page_with_its_interval() -> None:
     assert "0.930 [0.887, 0.958]" in text
     assert "not measured (deterministic: greedy decoding repeats itself, so a repeat says nothing)" in text
     assert "5 of 236" in text
+    assert "recorded: 0.17 [0.11, 0.25]" in text
 
 
 def test_the_outcome_comes_before_everything_else() -> None:

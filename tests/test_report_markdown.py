@@ -45,6 +45,20 @@ def test_every_finding_is_named_and_a_null_tells_its_reason() -> None:
     assert "not measured (deterministic: greedy decoding repeats itself, so a repeat says nothing)" in report
 
 
+def test_another_reading_of_the_same_verdicts_stands_beside() -> None:
+    row = next(line for line in markdown(EXAMPLE).splitlines() if "`accuracy.pooled`" in line)
+    assert "| 0.15 [0.10, 0.22] |" in row
+    assert "| recorded: 0.17 [0.11, 0.25] |" in row
+
+
+def test_a_case_shows_what_was_asked_and_nothing_else() -> None:
+    both, alone = markdown(EXAMPLE).split("| Case |")[1:]
+    assert "| Judge, better answer first | A |\n| Judge, worse answer first | A |" in both
+    assert "each answer alone" not in both
+    assert "| Judge, each answer alone | none (refused) |" in alone
+    assert "answer first" not in alone
+
+
 def test_configuration_and_gate_are_printed_as_toml_that_reads_back() -> None:
     blocks = re.findall(r"^```toml\n(.*?)\n```$", markdown(EXAMPLE), flags=re.MULTILINE | re.DOTALL)
     assert [tomllib.loads(block) for block in blocks] == [EXAMPLE.config, EXAMPLE.gate]

@@ -18,6 +18,7 @@ from recuse.types import Finding
 _KINDS = {
     "Estimate, 95 % interval": "estimate",
     "With missing verdicts": "bounds",
+    "Other reading": "bounds",
     "Method": "words",
     "Remark": "words",
 }
@@ -101,46 +102,31 @@ def _decided(findings: Sequence[Finding]) -> str:
         "Mark: estimate (circle fit, square recuse, hollow circle inconclusive). Bar: 95 % interval. Thin line: from "
         "the worst to the best case for missing verdicts. Band: tolerance."
     )
-    table = _table(
-        "Primary measures with their tolerances",
-        ("Measure", "Estimate, 95 % interval", "Tolerance", "n (groups)", "p", "Outcome", "With missing verdicts",
-         "Method"),
-        [
-            (_name(f), _safe(text.estimate(f)), text.tolerance(f), text.size(f), text.p_value(f.p),
-             f'<span class="badge {_safe(f.outcome)}">{_safe(f.outcome)}</span>', text.bounds(f), _safe(f.method))
-            for f in findings
-        ],
-    )  # fmt: skip
     plot = svg.forest(findings, name="forest", title="Primary measures against their tolerances")
-    return _section("What decided it", "decided", _figure(plot, legend) + "\n" + table)
+    table = _findings("Primary measures with their tolerances", findings)
+    return _section("What decided it", "decided", f"{_figure(plot, legend)}\n{table}")
 
 
 def _others(findings: Sequence[Finding]) -> str:
-    if not findings:
-        return ""
-    table = _table(
-        "Measures without a tolerance",
-        ("Measure", "Estimate, 95 % interval", "n (groups)", "p", "With missing verdicts", "Method"),
-        [
-            (_name(f), _safe(text.estimate(f)), text.size(f), text.p_value(f.p), text.bounds(f), _safe(f.method))
-            for f in findings
-        ],
-    )
-    return _section("Other findings", "others", table)
+    return _section("Other findings", "others", _findings("Measures without a tolerance", findings))
 
 
 def _family(heading: str, findings: Sequence[Finding], name: str) -> str:
-    table = _table(
-        heading,
-        ("Measure", "Estimate, 95 % interval", "n (groups)", "p against the others", "With missing verdicts", "Remark"),
-        [
-            (_name(f), _safe(text.estimate(f)), text.size(f), text.p_value(f.details.get("p_against_others")),
-             text.bounds(f), _safe(f.details.get("uninformative", "")))
-            for f in findings
-        ],
-    )  # fmt: skip
     plot = _figure(svg.forest(findings, name=f"{name}-plot", title=heading), "")
-    return _section(heading, name, f"{plot}\n{table}")
+    return _section(heading, name, f"{plot}\n{_findings(heading, findings)}")
+
+
+def _findings(caption: str, findings: Sequence[Finding]) -> str:
+    if not findings:
+        return ""
+    head = ["Measure", *text.cells(findings[0])]
+    rows = [[_name(f), *(_content(column, cell) for column, cell in text.cells(f).items())] for f in findings]
+    return _table(caption, head, rows)
+
+
+def _content(column: str, content: str) -> str:
+    safe = _safe(content)
+    return f'<span class="badge {safe}">{safe}</span>' if column == "Outcome" and content else safe
 
 
 def _reasons(result: AuditResult) -> str:

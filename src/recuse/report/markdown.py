@@ -24,9 +24,9 @@ def markdown(result: AuditResult) -> str:
         f"**{escape(text.outcome_line(result))}**",
         _facts(result),
         "## What decided it",
-        _primaries(result.primaries),
-        *_section("## Other findings", _others(result.others)),
-        *(part for heading, family in result.families.items() for part in (f"## {escape(heading)}", _family(family))),
+        _findings(result.primaries) or "No primary measure was declared.",
+        *_section("## Other findings", _findings(result.others)),
+        *(part for heading, family in result.families.items() for part in (f"## {escape(heading)}", _findings(family))),
         *_section("## Failures by reason", _reasons(result)),
         *_section("## Notes", "\n".join(f"- {escape(note)}" for note in result.notes)),
         *_section("## Cases", "\n\n".join(_case(case) for case in result.cases)),
@@ -80,46 +80,21 @@ def _facts(result: AuditResult) -> str:
     return "\n".join([*facts, f"- Usage: {usage}"] if usage else facts)
 
 
-def _primaries(findings: Sequence[Finding]) -> str:
-    if not findings:
-        return "No primary measure was declared."
-    head = ("Measure", "Estimate, 95 % interval", "Tolerance", "n (groups)", "p", "Outcome", "With missing verdicts",
-            "Method")  # fmt: skip
-    return _table(head, [
-        (_name(f), escape(text.estimate(f)), text.tolerance(f), text.size(f), text.p_value(f.p),
-         f"**{escape(f.outcome)}**", text.bounds(f), escape(f.method))
-        for f in findings
-    ])  # fmt: skip
-
-
-def _others(findings: Sequence[Finding]) -> str:
+def _findings(findings: Sequence[Finding]) -> str:
     if not findings:
         return ""
-    head = ("Measure", "Estimate, 95 % interval", "n (groups)", "p", "With missing verdicts", "Method")
-    return _table(head, [
-        (_name(f), escape(text.estimate(f)), text.size(f), text.p_value(f.p), text.bounds(f), escape(f.method))
-        for f in findings
-    ])  # fmt: skip
+    head = ["Measure", *text.cells(findings[0])]
+    return _table(
+        head, [[_name(f), *(_cell(column, cell) for column, cell in text.cells(f).items())] for f in findings]
+    )
+
+
+def _cell(column: str, content: str) -> str:
+    return f"**{escape(content)}**" if column == "Outcome" and content else escape(content)
 
 
 def _name(finding: Finding) -> str:
     return f"{escape(finding.title)} {code(finding.id)}"
-
-
-def _family(findings: Sequence[Finding]) -> str:
-    head = (
-        "Measure",
-        "Estimate, 95 % interval",
-        "n (groups)",
-        "p against the others",
-        "With missing verdicts",
-        "Remark",
-    )
-    return _table(head, [
-        (_name(f), escape(text.estimate(f)), text.size(f), text.p_value(f.details.get("p_against_others")),
-         text.bounds(f), escape(f.details.get("uninformative", "")))
-        for f in findings
-    ])  # fmt: skip
 
 
 def _reasons(result: AuditResult) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from recuse.report.result import AuditResult
@@ -90,6 +91,32 @@ def bounds(finding: Finding) -> str:
     return ", ".join(told)
 
 
+def other_reading(finding: Finding) -> str:
+    """What the same verdicts give when they are read another way, where that differs."""
+    other = finding.details.get("other_reading")
+    if other is None:
+        return ""
+    reason = None if other["estimate"] is not None else "no verdict in that reading"
+    twin = replace(finding, estimate=other["estimate"], interval=other["interval"], reason=reason)
+    return f"{other['reading']}: {estimate(twin)}"
+
+
+def cells(finding: Finding) -> dict[str, str]:
+    """The row of a finding after its name: column -> text, not yet escaped. Tables leave out columns without text."""
+    return {
+        "Estimate, 95 % interval": estimate(finding),
+        "Tolerance": tolerance(finding),
+        "n (groups)": size(finding),
+        "p": p_value(finding.p),
+        "p against the others": p_value(finding.details.get("p_against_others")),
+        "Outcome": finding.outcome or "",
+        "With missing verdicts": bounds(finding),
+        "Other reading": other_reading(finding),
+        "Remark": str(finding.details.get("uninformative", "")),
+        "Method": finding.method,
+    }
+
+
 def outcome_line(result: AuditResult) -> str:
     """The outcome and its reason in one line."""
     headline = visible(result.headline, newline=" ")
@@ -123,8 +150,11 @@ def case_rows(case: Mapping[str, Any]) -> list[tuple[str, str]]:
         "rejected": "Worse answer",
         "AB": "Judge, better answer first",
         "BA": "Judge, worse answer first",
+        "-": "Judge, each answer alone",
     }
-    return [(label, "(nothing)" if case.get(key) is None else str(case[key])) for key, label in labels.items()]
+    return [
+        (label, "(nothing)" if case[key] is None else str(case[key])) for key, label in labels.items() if key in case
+    ]
 
 
 def toml(content: Mapping[str, Any]) -> str:
