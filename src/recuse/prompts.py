@@ -124,11 +124,14 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
             f"unknown hole {{{{{min(unknown)}}}}}", path=path, hint=f"A {head.kind} prompt may use: {allowed}."
         )
     if absent := _NEEDED[head.kind] - holes:
-        raise InputError(f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the judge never sees the answer.")
+        raise InputError(
+            f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the judge never sees the answer."
+        )
     labels = head.labels
     spec = Spec(head.format, labels.first, labels.second, labels.tie, head.scale)
     _check_format(spec, path)
-    tags = [rf"<\s*/?\s*{re.escape(tag)}\s*>" for tag in sorted(set(_TAG.findall(body)))]
+    # Without the closing bracket, so that attributes and cut-off tags are caught too.
+    tags = [rf"<\s*/?\s*{re.escape(tag)}(?!\w)" for tag in sorted(set(_TAG.findall(body)))]
     closers = tags + [re.escape(mark) for mark in head.delimiters]
     return Prompt(
         id=head.id,
