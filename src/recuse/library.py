@@ -1,0 +1,69 @@
+"""The library of known biases: one TOML file each, in `bias_library/` or a folder of the user's own."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from recuse import assets
+from recuse.errors import InputError, UsageError
+
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
+
+
+class Bias(BaseModel):
+    """A property of an answer that sways a judge and should not."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: _Id  # the file's name without .toml
+    name: _Text
+    definition: _Text
+    manifestations: list[_Text]
+    family: Literal["presentation", "surface", "content"]  # where it sits: around, on, or in the answer
+    source: list[_Text]  # literature
+    status: Literal["seed"]  # known from the literature before any run
+
+
+def load_library(path: Path | None = None) -> dict[str, Bias]:
+    """All biases of a folder, by id in alphabetical order; None: the library that ships with recuse.
+
+    Raises UsageError for a path that is no folder, InputError for an empty folder or a file that is not a bias.
+    """
+    folder = assets.folder("bias_library") if path is None else path
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder.", hint="Give a folder of bias files (*.toml).")
+    files = sorted(folder.glob("*.toml"))
+    if not files:
+        raise InputError("no bias files", path=folder, hint="Give a folder with at least one *.toml file.")
+    return {bias.id: bias for bias in map(_read, files)}
+
+
+def load_bias(id: str, path: Path | None = None) -> Bias:
+    """One bias of a library. Raises UsageError naming the known ids."""
+    library = load_library(path)
+    if id not in library:
+        raise UsageError(f"There is no bias {id!r}.", hint=f"Choose one of: {', '.join(library)}.")
+    return library[id]
+
+
+def _read(file: Path) -> Bias:
+    try:
+        bias = Bias.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 (byte {error.start})", path=file, hint="Save it as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not TOML: {error}", path=file, hint="Correct it.") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(str(first["msg"]), path=file, field=where, hint="Correct the file.") from None
+    if bias.id != file.stem:
+        raise InputError(
+            f"is {bias.id!r} in a file named {file.name!r}", path=file, field="id", hint="Give both the same name."
+        )
+    return bias
