@@ -11,9 +11,9 @@ CLUSTERED = "mean over pairs, variance by group, logit t interval"
 
 FINDINGS = (
     Finding("accuracy.error_rate", "Error rate, both orders averaged", 0.4153, (0.3621, 0.4702), 118, 60, 0.0004,
-            CLUSTERED, worst=(0.3503, 0.4921), tolerance=(None, 0.25), outcome="recuse"),
+            CLUSTERED, bounds=(0.3503, 0.4921), tolerance=(None, 0.25), outcome="recuse"),
     Finding("position.first_rate", "Share preferring the answer shown first", 0.9301, (0.8872, 0.9577), 118, 60, 1e-9,
-            CLUSTERED, worst=(0.8701, 0.9601), tolerance=(0.4, 0.6), outcome="recuse"),
+            CLUSTERED, bounds=(0.8701, 0.9601), tolerance=(0.4, 0.6), outcome="recuse"),
     Finding("position.consistency", "Same outcome in both orders", 0.8102, (0.7404, 0.8699), 116, 59, None,
             CLUSTERED, tolerance=(0.75, None), outcome="inconclusive"),
     Finding("length.effect", "Error rate where the wrong answer is longer minus where it is shorter", 0.04,

@@ -9,8 +9,9 @@ import pytest
 from instant import Backwards, Instant, make_ask
 
 from recuse.errors import AuthError, Incomplete, Interrupted
-from recuse.judge import Price, Spend, estimate_tokens, judge
+from recuse.judge import Spend, estimate_tokens, judge
 from recuse.ledger import Ledger
+from recuse.prices import Price
 from recuse.types import Call
 
 ASKS = [make_ask(f"p{i}") for i in range(50)]

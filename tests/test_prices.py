@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recuse.errors import InputError
-from recuse.judge import Price
+from recuse.prices import Price
 from recuse.prices import date_of, price_of
 
 

@@ -36,8 +36,8 @@ def test_a_one_sided_tolerance_reaches_to_the_end_of_the_axis() -> None:
     assert (percent(high, "x"), percent(high, "width")) == (0, 25)
 
 
-def test_the_whisker_spans_worst_and_best_case() -> None:
-    plot = draw(Finding("a", "A", 0.25, (0.2, 0.3), worst=(0.25, 0.5), best=(0.1, 0.2)))
+def test_the_whisker_spans_all_completions() -> None:
+    plot = draw(Finding("a", "A", 0.25, (0.2, 0.3), bounds=(0.1, 0.5)))
     whisker = next(e for e in plot.iter("line") if e.attrib["class"] == "whisker" and e.attrib["x1"] != e.attrib["x2"])
     assert (percent(whisker, "x1"), percent(whisker, "x2")) == (10, 50)
 

@@ -16,10 +16,11 @@ from recuse.backends import Backend, Options, open_backend
 from recuse.conclude import conclude, pick_cases
 from recuse.errors import UsageError
 from recuse.gate import Gate, load_gate
-from recuse.judge import Price, Spend, estimate_tokens, judge
+from recuse.judge import Spend, estimate_tokens, judge
 from recuse.judgements import judgements, ordered
 from recuse.ledger import Ledger
 from recuse.pairs import PairSet, load_pairs
+from recuse.prices import Price, price_of
 from recuse.prompts import Prompt, load_prompt
 from recuse.recorded import load_recorded
 from recuse.report.result import AuditResult
@@ -144,8 +145,6 @@ def plan_audit(config: AuditConfig) -> Plan:
 
 
 def _price(config: AuditConfig, backend: Backend) -> Price | None:
-    from recuse.prices import price_of
-
     return Price(0.0, 0.0) if backend.capabilities.local else price_of(config.judge, config.prices)
 
 

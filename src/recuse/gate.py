@@ -113,7 +113,7 @@ def _decide_one(finding: Finding, tolerance: Tolerance, adjusted: float, level: 
     limits = (tolerance.min, tolerance.max)
     if finding.estimate is None or finding.interval is None:
         return replace(finding, tolerance=limits, outcome="inconclusive")
-    reach = finding.worst or finding.interval
+    reach = finding.bounds or finding.interval
     outcome: Decision = "inconclusive"
     if low <= reach[0] and reach[1] <= high:
         outcome = "fit"

@@ -9,21 +9,11 @@ from dataclasses import dataclass, field
 from recuse.backends.base import Backend
 from recuse.errors import Incomplete, Interrupted
 from recuse.ledger import Found, Ledger, call_key
+from recuse.prices import Price
 from recuse.types import Ask, Call, Reply
 
 _RESUME = "Run the same command again to resume; nothing that finished is asked twice."
 CHARS_PER_TOKEN = 3.0  # low on purpose: a cap on cost must not be passed because text was dense
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Money for a million tokens, in the currency of the price table."""
-
-    input: float
-    output: float
-
-    def of(self, tokens_in: int, tokens_out: int) -> float:
-        return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
 
 @dataclass(slots=True)

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recuse import assets
 from recuse.errors import InputError
-from recuse.judge import Price
 
 _VERSION = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Money for a million tokens, in the currency of the price table."""
+
+    input: float
+    output: float
+
+    def of(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
 
 class _Entry(BaseModel):

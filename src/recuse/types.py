@@ -150,8 +150,7 @@ class Finding:
     p: float | None = None
     method: str = ""
     reason: str | None = None
-    worst: tuple[float, float] | None = None  # interval when every missing verdict counts against the judge
-    best: tuple[float, float] | None = None  # interval when every missing verdict counts for the judge
+    bounds: tuple[float, float] | None = None  # the interval widened over all completions of the missing verdicts
     tolerance: tuple[float | None, float | None] | None = None
     outcome: str | None = None  # "fit", "recuse", "inconclusive"; None for what is not a primary
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -45,7 +45,7 @@ def share(id: str, title: str, per: PerPair, *, level: float, p: float | None = 
 
     finding = Finding(
         id, title, found.estimate, found.interval, found.n, found.groups, p, found.method,
-        worst=(min(low.interval[0], found.interval[0]), max(high.interval[1], found.interval[1])),
+        bounds=(min(low.interval[0], found.interval[0]), max(high.interval[1], found.interval[1])),
     )  # fmt: skip
     return Measure(finding, beyond)
 
@@ -79,6 +79,6 @@ def difference(
 
     finding = Finding(
         id, title, found.estimate, found.interval, found.n, found.groups, None, found.method,
-        worst=(min(low.interval[0], found.interval[0]), max(high.interval[1], found.interval[1])), details=details,
+        bounds=(min(low.interval[0], found.interval[0]), max(high.interval[1], found.interval[1])), details=details,
     )  # fmt: skip
     return Measure(finding, beyond)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from importlib import import_module, util
-from types import ModuleType
 from typing import Any, Protocol
 
-from recuse.errors import BrokenInstall, MissingExtra
+from recuse.extras import require
 from recuse.types import Ask, Call, Reply
 
 
@@ -68,16 +66,4 @@ class Backend(Protocol):
 
 Send = Callable[[Call], Reply]
 
-
-def require(module: str, extra: str) -> ModuleType:
-    """Import an optional package; a missing one names its install command, a broken one is called broken."""
-    top = module.split(".")[0]
-    if util.find_spec(top) is None:
-        raise MissingExtra(f"The package {top!r} is not installed.", hint=f"Install it: pip install 'recuse[{extra}]'.")
-    try:
-        return import_module(module)
-    except Exception as error:
-        raise BrokenInstall(
-            f"The package {top!r} is installed but fails to import: {type(error).__name__}: {error}.",
-            hint=f"Repair it: pip install --force-reinstall 'recuse[{extra}]'.",
-        ) from error
+__all__ = ["Backend", "Capabilities", "Options", "Send", "require"]

@@ -99,8 +99,8 @@ def _decided(findings: Sequence[Finding]) -> str:
     if not findings:
         return _section("What decided it", "decided", "<p>No primary measure was declared.</p>")
     legend = (
-        "Mark: estimate (circle fit, square recuse, hollow circle inconclusive). Bar: 95 % interval. Thin line: from "
-        "the worst to the best case for missing verdicts. Band: tolerance."
+        "Mark: estimate (circle fit, square recuse, hollow circle inconclusive). Bar: 95 % interval. Thin line: "
+        "limits over all completions of missing verdicts. Band: tolerance."
     )
     plot = svg.forest(findings, name="forest", title="Primary measures against their tolerances")
     table = _findings("Primary measures with their tolerances", findings)

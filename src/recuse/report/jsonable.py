@@ -10,8 +10,7 @@
                    "tolerance": [low | null, high | null] | null,
                    "outcome": "fit" | "recuse" | "inconclusive" | null,   null: not a primary
                    "method": str, "reason": str | null,
-                   "worst": [low, high] | null,           interval with every missing verdict against the judge
-                   "best": [low, high] | null,            and for the judge
+                   "bounds": [low, high] | null,          the interval over all completions of missing verdicts
                    "details": {...}}, ...],
      "notes": [str, ...], "usage": {...}, "gate": {"name": str, "tolerances": {...}}}
 
@@ -56,7 +55,7 @@ def findings_text(result: AuditResult) -> str:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     names = ("id", "title", "estimate", "interval", "n", "groups", "p", "tolerance", "outcome", "method", "reason",
-             "worst", "best", "details")  # fmt: skip
+             "bounds", "details")  # fmt: skip
     return {name: getattr(finding, name) for name in names}
 
 

@@ -19,7 +19,7 @@ Scale = tuple[float, float]
 
 
 def forest(findings: Sequence[Finding], *, name: str, title: str) -> str:
-    """Estimate (mark), 95 % interval (bar), worst to best case (thin whisker) and tolerance (band) of each finding.
+    """Estimate (mark), 95 % interval (bar), limits over all completions (thin whisker) and tolerance (band) of each finding.
 
     Fractions share an axis from 0 to 1, differences one from -1 to 1; anything wider has an axis of its own. `name`
     makes ids unique in the page. The description repeats the plot in words.
@@ -57,7 +57,7 @@ def _cut(title: str, most: int) -> str:
 
 
 def _scale(finding: Finding) -> Scale:
-    ends = [end for pair in (finding.interval, finding.worst, finding.best) if pair for end in pair]
+    ends = [end for pair in (finding.interval, finding.bounds) if pair for end in pair]
     if finding.estimate is not None:
         ends.append(finding.estimate)
     low, high = min(ends, default=0.0), max(ends, default=1.0)
@@ -102,8 +102,8 @@ def _row(finding: Finding, scale: Scale, top: int) -> str:
         left = _at(scale[0] if low is None else low, scale)
         right = _at(scale[1] if high is None else high, scale)
         parts.append(f'<rect class="band" x="{left:.2f}%" width="{right - left:.2f}%" y="{y - 10}" height="20"/>')
-    whole = [end for pair in (finding.interval, finding.worst, finding.best) if pair for end in pair]
-    if finding.worst or finding.best:
+    whole = [end for pair in (finding.interval, finding.bounds) if pair for end in pair]
+    if finding.bounds:
         parts.append(_line("whisker", min(whole), max(whole), y, scale))
     if finding.interval:
         parts.append(_line("bar", *finding.interval, y, scale))

@@ -85,10 +85,10 @@ def reason_rows(result: AuditResult) -> list[tuple[str, str]]:
 
 
 def bounds(finding: Finding) -> str:
-    """The interval with every missing verdict against the judge, then for the judge; empty where nothing is missing."""
-    told = [f"{name} {interval(ends)}" for name, ends in (("worst", finding.worst), ("best", finding.best))
-            if ends is not None and ends != finding.interval]  # fmt: skip
-    return ", ".join(told)
+    """The interval widened over all completions of the missing verdicts; empty where that changes nothing."""
+    if finding.bounds is None or finding.bounds == finding.interval:
+        return ""
+    return f"{interval(finding.bounds)} over all completions"
 
 
 def other_reading(finding: Finding) -> str:
