@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recuse.errors import InputError, UsageError
@@ -150,6 +150,8 @@ _pieces = st.sampled_from(
 _attack = st.one_of(st.lists(_pieces, max_size=14).map("".join), st.text(max_size=40))
 
 
+# No deadline: a busy machine is no failure.
+@settings(deadline=None)
 @given(name=st.sampled_from(SHIPPED), text=_attack, data=st.data())
 @example(name="pairwise/label", text="<</answer_a>/answer_a>", data=None)
 def test_no_text_opens_a_hole_ends_its_block_or_starts_a_message(name, text, data):
@@ -158,6 +160,7 @@ def test_no_text_opens_a_hole_ends_its_block_or_starts_a_message(name, text, dat
         harmless(name, hole, text)
 
 
+@settings(deadline=None)
 @given(text=_attack)
 def test_neutralising_twice_is_neutralising_once(text):
     prompt = load_prompt("pairwise/label_reference")
