@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ FAULTS: dict[str, tuple[object, str | None, str]] = {
     "list": ({**GOOD[0], "prompt": {"a": 1}}, "prompt", "an object"),
     "no role": ({**GOOD[0], "prompt": [{"content": "x"}]}, "prompt", "role"),
     "odd role": ({**GOOD[0], "prompt": [{"role": "tool", "content": "x"}]}, "prompt", "tool"),
+    "list as role": ({**GOOD[0], "prompt": [{"role": ["user"], "content": "x"}]}, "prompt", "is not system"),
     "parts": ({**GOOD[0], "prompt": [{"role": "user", "content": [1]}]}, "prompt", "a list"),
     "no messages": ({**GOOD[0], "prompt": []}, "prompt", "empty"),
     "duplicate": (GOOD[1], None, "row 3"),
@@ -106,6 +108,9 @@ def test_a_preset_that_does_not_fit_names_the_missing_column(tmp_path: Path) -> 
 def test_directory_missing_file_and_unknown_ending(tmp_path: Path) -> None:
     assert "directory" in str(refused(tmp_path))
     assert "no such file" in str(refused(tmp_path / "absent.jsonl"))
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    assert "no regular file" in str(refused(pipe))
     other = tmp_path / "pairs.xlsx"
     other.write_bytes(b"x")
     assert ".parquet" in str(refused(other))
@@ -136,7 +141,7 @@ def test_what_is_no_parquet_and_no_gzip(tmp_path: Path) -> None:
     path.write_bytes(b"prompt,chosen\n" * 30)
     assert "Parquet" in str(refused(path))
     plain = lines(tmp_path / "a.jsonl.gz", GOOD[0])
-    assert "not gzip" in str(refused(plain))
+    assert "not sound gzip" in str(refused(plain))
     cut = tmp_path / "b.jsonl.gz"
     cut.write_bytes(gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in GOOD))[:-12])
     assert "cut" in str(refused(cut))

@@ -56,6 +56,13 @@ def test_the_row_of_a_fault_is_named(tmp_path: Path) -> None:
         load_pairs(f"hf:{tmp_path}")
 
 
+def test_a_file_that_breaks_off_in_the_middle_is_one_sentence(tmp_path: Path) -> None:
+    lines = [json.dumps(row) for row in ROWS]
+    tmp_path.joinpath("train.jsonl").write_text("\n".join([*lines, lines[0][:20]]), encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be read on after row"):
+        load_pairs(f"hf:{tmp_path}")
+
+
 @pytest.mark.parametrize("name", ["hf:", "hf:a:b:c:d"])
 def test_what_names_no_data_set(name: str) -> None:
     with pytest.raises(InputError, match="names no data set"):

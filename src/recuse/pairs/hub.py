@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from recuse.errors import InputError
+from recuse.extras import require
 from recuse.pairs.readers import Rows
 
 _BUILDERS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
@@ -17,8 +18,6 @@ _BUILDERS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".tsv": "csv", ".
 
 def read_hub(source: str) -> Rows:
     """Rows of `source` ("hf:..."), numbered from 1. Raises InputError for an unknown name, configuration or split."""
-    from recuse.backends.base import require
-
     datasets = require("datasets", "data")
     name, *suffixes = source.removeprefix("hf:").split(":")
     if not name or len(suffixes) > 2:
@@ -28,12 +27,27 @@ def read_hub(source: str) -> Rows:
         if split is None and len(parts) == 1:
             split = next(iter(parts))
     except (FileNotFoundError, ValueError, ConnectionError, OSError) as error:
-        reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise InputError(f"cannot be loaded ({reason})", path=source, hint="Check the name and the network.") from None
+        raise InputError(
+            f"cannot be loaded ({_brief(error)})", path=source, hint="Check the name and the network."
+        ) from None
     if split not in parts:
         wanted = "no split is named" if split is None else f"there is no split {split!r}"
         raise InputError(wanted, path=source, hint=f"Append one of: {', '.join(f':{s}' for s in sorted(parts))}.")
-    return enumerate(parts[split], start=1)
+    return _stream(datasets, parts[split], source)
+
+
+def _stream(datasets: Any, rows: Any, source: str) -> Rows:
+    number = 0
+    try:
+        for number, row in enumerate(rows, start=1):
+            yield number, row
+    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        reason = _brief(error)
+        raise InputError(f"cannot be read on after row {number} ({reason})", path=source, hint="Try again.") from None
+
+
+def _brief(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
 
 
 def _parts(datasets: Any, name: str, suffixes: list[str]) -> tuple[dict[str, Any], str | None]:

@@ -76,7 +76,7 @@ class Load:
 
     def error(self, number: int, bad: BadRow) -> InputError:
         return InputError(
-            str(bad), path=self.source, row=number, field=bad.field, hint="Correct the row, or skip bad rows."
+            str(bad), path=self.source, row=number, field=bad.field, hint="Correct it, or skip such rows (--skip-bad)."
         )
 
     def collect(self, items: Iterator[Item], form: Preset, *, limit: int | None, seed: int) -> PairSet:

@@ -33,6 +33,8 @@ def read_file(path: Path, *, preset: str | None) -> Rows:
         raise InputError(
             "no such file", path=path, hint="Give a file, a data set as hf:org/name[:config][:split], or demo."
         )
+    if not path.is_file():
+        raise InputError("this is no regular file", path=path, hint="Write its content to a file first.")
     name = path.name.lower()
     packed = name.endswith(".gz")
     suffix = Path(name.removesuffix(".gz")).suffix
@@ -56,7 +58,7 @@ def _lines(path: Path, packed: bool) -> Iterator[bytes]:
                 yield line.removeprefix(b"\xef\xbb\xbf") if i == 0 else line
     except gzip.BadGzipFile:
         raise InputError(
-            "this is not gzip", path=path, hint="Compress it again, or take the .gz off its name."
+            "this is not sound gzip", path=path, hint="Compress it again, or take the .gz off its name."
         ) from None
     except (EOFError, zlib.error):
         raise InputError("the gzip stream is cut or broken", path=path, hint="Fetch or compress it again.") from None

@@ -77,7 +77,7 @@ def messages(row: Row, field: str) -> tuple[Message, ...]:
     for item in row[field]:
         if not isinstance(item, Mapping) or not {"role", "content"} <= item.keys():
             raise BadRow("wrong type", "every message needs a role and a content", field)
-        if item["role"] not in _ROLES:
+        if not isinstance(item["role"], str) or item["role"] not in _ROLES:
             raise BadRow("wrong type", f"the role {_short(item['role'])} is not system, user or assistant", field)
         if not isinstance(item["content"], str):
             raise BadRow("wrong type", f"a message's content is {_kind(item['content'])}, where text is needed", field)
