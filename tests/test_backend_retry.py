@@ -17,12 +17,12 @@ THROTTLED = TransientError("HTTP 429", throttled=True)
 
 
 def wait(policy: RetryPolicy, error: TransientError, faults: int, throttles: int = 0) -> float | None:
-    return policy.wait(error, faults=faults, throttles=throttles, rng=Random(1))
+    return policy.wait(error, faults=faults, throttles=throttles, row=faults, rng=Random(1))
 
 
 def test_retry_after_is_waited_for_and_at_most_a_tenth_longer() -> None:
     asked = TransientError("HTTP 429", retry_after=20.0, throttled=True)
-    waits = [RetryPolicy().wait(asked, faults=0, throttles=1, rng=Random(seed)) for seed in range(200)]
+    waits = [RetryPolicy().wait(asked, faults=0, throttles=1, row=0, rng=Random(seed)) for seed in range(200)]
     assert min(waits) >= 20.0
     assert max(waits) <= 22.0
     assert len(set(waits)) == 200  # calls refused together do not return together
@@ -32,12 +32,17 @@ def test_backoff_has_full_jitter_under_a_doubling_bound() -> None:
     policy = RetryPolicy(max_attempts=20, first=0.5, longest=60.0)
     rng = Random(7)
     for faults, bound in ((1, 0.5), (2, 1.0), (5, 8.0), (12, 60.0)):
-        waits = [policy.wait(FAULT, faults=faults, throttles=0, rng=rng) or 0.0 for _ in range(2000)]
+        waits = [policy.wait(FAULT, faults=faults, throttles=0, row=faults + 3, rng=rng) or 0.0 for _ in range(2000)]
         assert 0 <= min(waits) < 0.01 * bound
         assert 0.99 * bound < max(waits) <= bound
         assert (
             abs(sum(waits) / len(waits) - bound / 2) < 4 * bound / (12 * len(waits)) ** 0.5
         )  # uniform: sd = bound/sqrt(12)
+
+
+def test_backoff_stays_short_while_other_calls_get_answers() -> None:
+    waits = [RetryPolicy().wait(FAULT, faults=6, throttles=0, row=1, rng=Random(seed)) or 0.0 for seed in range(500)]
+    assert max(waits) <= 0.5
 
 
 def test_a_call_is_given_up_after_its_attempts() -> None:

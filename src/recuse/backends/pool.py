@@ -198,7 +198,7 @@ class _Pool:
         else:
             task.faults += 1
             down = self.breaker.fault(now)
-        wait = self.policy.wait(error, faults=task.faults, throttles=task.throttles, rng=self.rng)
+        wait = self.policy.wait(error, faults=task.faults, throttles=task.throttles, row=self.breaker.row, rng=self.rng)
         if wait is None:
             self._unanswered += 1
             self._last_error = error
