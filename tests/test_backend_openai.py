@@ -300,7 +300,7 @@ def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
         url = f"http://user:secret@127.0.0.1:{taken.getsockname()[1]}/v1"
         backend: Backend = open_backend("openai/judge", Options(base_url=url, concurrency=1, max_attempts=1))
         ask = make_ask()
-        with pytest.raises(Incomplete, match=r"server at 127\.0\.0\.1:\d+ failed: .*refused") as caught:
+        with pytest.raises(Incomplete, match=r"the server at 127\.0\.0\.1:\d+ failed: .*refused") as caught:
             list(backend.generate([Call("0", ask, backend.body(ask))]))
         assert "secret" not in str(caught.value)
         assert backend.capabilities.local

@@ -53,6 +53,11 @@ class Site:
         return f"the server at {parts.hostname}:{parts.port}" if parts.port else f"the server at {parts.hostname}"
 
     @property
+    def subject(self) -> str:
+        """`where` at the start of a sentence."""
+        return self.where[0].upper() + self.where[1:]
+
+    @property
     def is_loopback(self) -> bool:
         return self.base_url is not None and urlsplit(self.base_url).hostname in ("127.0.0.1", "localhost", "::1")
 
@@ -160,11 +165,11 @@ def _post(
             for chunk in response.iter_bytes():
                 chunks.append(chunk)
                 if time.monotonic() - started > timeout:
-                    raise TransientError(f"{site.where} sent no whole reply within {timeout:g} s.")
+                    raise TransientError(f"{site.subject} sent no whole reply within {timeout:g} s.")
     except sdk.APIStatusError as error:
         raise Failed(error.status_code, error.response.content, error.response.headers) from None
     except (sdk.APITimeoutError, httpx2.TimeoutException):
-        raise TransientError(f"{site.where} did not answer within {timeout:g} s.") from None
+        raise TransientError(f"{site.subject} did not answer within {timeout:g} s.") from None
     except (sdk.APIConnectionError, httpx2.HTTPError) as error:
         cause = error.__cause__ or error
         said = site.redact(str(cause)) or type(cause).__name__
@@ -176,7 +181,7 @@ def _post(
         data = None
     if not isinstance(data, dict):
         said = site.redact(content[:80].decode("utf-8", "replace"))
-        raise TransientError(f"{site.where} sent a reply that is not a JSON object: {said!r}.")
+        raise TransientError(f"{site.subject} sent a reply that is not a JSON object: {said!r}.")
     if isinstance(error_object := data.get("error"), dict):  # routers wrap the failure of a provider behind them so
         code = error_object.get("code")
         raise Failed(code if isinstance(code, int) and 400 <= code < 600 else 502, content, {})
@@ -189,27 +194,29 @@ def translate(failed: Failed, site: Site) -> ProviderError:
     status = failed.status
     if status == 402 or (status in (400, 403, 429) and _QUOTA.search(f"{failed.code} {failed.kind} {failed.message}")):
         return ProviderError(
-            f"{site.where} wants payment before it answers: {said}",
+            f"{site.subject} wants payment before it answers: {said}",
             hint="Add credit, then run the same command again to resume.",
         )
     if status in (401, 403):
         return AuthError(
-            f"{site.where} refused the key or the access to {site.model!r} (HTTP {status}): {said}",
+            f"{site.subject} refused the key or the access to {site.model!r} (HTTP {status}): {said}",
             hint=f"Set {site.variable} to a key that is valid there.",
         )
     if status == 404 or "model_not_found" in (failed.code, failed.kind):
         ends = " and that --base-url ends where the API begins (often in /v1)" if site.base_url else ""
         return UnknownModel(
-            f"{site.where} does not know the model {site.model!r}: {said}", hint=f"Check the model's name{ends}."
+            f"{site.subject} does not know the model {site.model!r}: {said}", hint=f"Check the model's name{ends}."
         )
     if status in (408, 409, 425, 429) or status >= 500:
-        return TransientError(f"{site.where}: HTTP {status}: {said}", retry_after=failed.wait, throttled=status == 429)
+        return TransientError(
+            f"{site.subject}: HTTP {status}: {said}", retry_after=failed.wait, throttled=status == 429
+        )
     if status == 413 or "context" in failed.code or _TOO_LONG.search(failed.message):
         return BadRequest(f"HTTP {status}: {said}", kind="context_too_long")
     if status in (400, 422):
         return BadRequest(f"HTTP {status}: {said}")
     return ProviderError(
-        f"{site.where} does not take chat requests (HTTP {status}): {said}", hint="Check the provider and --base-url."
+        f"{site.subject} does not take chat requests (HTTP {status}): {said}", hint="Check the provider and --base-url."
     )
 
 
