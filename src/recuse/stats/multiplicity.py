@@ -1,0 +1,42 @@
+"""P-values adjusted for testing several hypotheses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
+    """Holm's (1979) step-down adjustment, in the order given: rejecting those at most a keeps the family error at a.
+
+    Valid under any dependence. Raises ValueError for a value outside [0, 1] or NaN.
+    """
+    p = _checked(pvalues)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    return _back(stepped, order)
+
+
+def benjamini_hochberg(pvalues: ArrayLike) -> NDArray[np.float64]:
+    """Benjamini & Hochberg's (1995) step-up adjustment, in the order given: bounds the false discovery rate.
+
+    Valid under independence or positive dependence. Raises ValueError for a value outside [0, 1] or NaN.
+    """
+    p = _checked(pvalues)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * p.size / np.arange(1, p.size + 1)
+    stepped = np.minimum.accumulate(scaled[::-1])[::-1]
+    return _back(stepped, order)
+
+
+def _checked(pvalues: ArrayLike) -> NDArray[np.float64]:
+    p = np.asarray(pvalues, dtype=np.float64).reshape(-1)
+    if not np.all((p >= 0) & (p <= 1)):
+        raise ValueError("every p-value must be a number between 0 and 1.")
+    return p
+
+
+def _back(stepped: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:
+    adjusted = np.empty_like(stepped)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
