@@ -18,9 +18,7 @@ _CHOOSING = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(r"\b(?:not|cannot|never|neither|nor|if|whether|either|unless)\b|n't\b", re.IGNORECASE)
-_HEAD_ENDS = re.compile(
-    rf"[.!,;:。、]*\s*$|\s*[(–—]|\s+-\s|\s+(?:because|since)\b|\s+{IS_BETTER}|\s+for\s+(?:{NOUN}\s+)?[A-Z0-9]\b"
-)
+_HEAD_ENDS = re.compile(rf"[.!,;:。、]*\s*$|\s*[(–—]|\s+-\s|\s+(?:because|since)\b|\s+for\s+(?:{NOUN}\s+)?[A-Z0-9]\b")
 _HEAD_GOES_ON = re.compile(rf"[.:),;]+\s+(?P<about>(?:the\s+)?{NOUN}\b|it\b|this\b|because\b|since\b)?", re.IGNORECASE)
 _OUTPUT = r"output\s*\(?\s*(?P<label>[a-z0-9])\s*\)?"
 _OUTPUT_BETTER = re.compile(rf"\b{_OUTPUT}\s+{IS_BETTER}", re.IGNORECASE)
@@ -35,7 +33,7 @@ def read_label(text: str, menu: Menu) -> Verdict:
     By rank: the whole reply or its last line is a label; the last line such as "Verdict: A"; "I choose A" on the first
     or last line; the reply begins with a label, then text; one outcome is said in words to be better.
     """
-    if found := _line(text, menu, weak=True):
+    if found := _line(text, menu, weak=(0, -1)):
         return found
     lines = text.split("\n")
     for line in (lines[-1], lines[0]):
@@ -48,7 +46,7 @@ def read_label(text: str, menu: Menu) -> Verdict:
 
 def read_number(text: str, menu: Menu) -> Verdict:
     """As `read_label`, without sentences in words: the verdict is the number."""
-    found = _line(text, menu, weak=True)
+    found = _line(text, menu, weak=(0, -1))
     lines = text.split("\n")
     found = found or _chosen(lines[-1], menu) or _chosen(lines[0], menu) or _head(text, menu)
     return found or none("no_verdict", "no lone number of the menu")
@@ -56,7 +54,7 @@ def read_number(text: str, menu: Menu) -> Verdict:
 
 def read_verdict_line(text: str, menu: Menu) -> Verdict:
     """Reasoning, then a line such as "Verdict: A". The last such line counts, whatever stands in it."""
-    if found := _line(text, menu, weak=True):
+    if found := _line(text, menu, weak=(-1,)):
         return found
     last = text.rsplit("\n", 1)[-1]
     for match in reversed(list(_INSIDE.finditer(last))):
@@ -66,12 +64,12 @@ def read_verdict_line(text: str, menu: Menu) -> Verdict:
     return none("no_verdict", "no verdict line")
 
 
-def _line(text: str, menu: Menu, *, weak: bool) -> Verdict | None:
+def _line(text: str, menu: Menu, *, weak: tuple[int, ...]) -> Verdict | None:
     """A last line that is a label and nothing more, or the last line of the form "Verdict: ...".
 
     A line that only offers the menu ("Verdict: A or B") is an echo and passed over; any other value that is not on the
     menu ends the search, so that an off-menu verdict never falls back to an earlier mention. "Answer:" may introduce
-    the judge's own solution, so weaker words count on the first and last line only.
+    the judge's own solution, so weaker words count only on the lines `weak`: 0 is the first, -1 the last.
     """
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
@@ -83,7 +81,7 @@ def _line(text: str, menu: Menu, *, weak: bool) -> Verdict | None:
         )
     for i in range(len(lines) - 1, -1, -1):
         line = lines[i]
-        pattern = _WEAK if weak and i in (0, len(lines) - 1) else _STRONG
+        pattern = _WEAK if i in weak or i - len(lines) in weak else _STRONG
         match = pattern.match(line)
         if not match:
             continue
@@ -173,7 +171,7 @@ def read_output_letter(text: str, menu: Menu) -> Verdict:
         match = _OUTPUT_WHOLE.fullmatch(line)
         if match and match["label"] and not _lists_outputs(text):
             return _verdict(menu, match["label"], f'the line "{_short(line)}"')
-    return _line(text, menu, weak=False) or none("no_verdict", 'no sentence "Output (x) is better"')
+    return _line(text, menu, weak=()) or none("no_verdict", 'no sentence "Output (x) is better"')
 
 
 def _lists_outputs(text: str) -> bool:

@@ -61,7 +61,7 @@ def read_logprobs(reply: Reply, menu: Menu) -> Verdict | None:
         first, bounded = smallest, f", {menu.spec.first} bounded by the smallest listed"
     elif not seen_second:
         second, bounded = smallest, f", {menu.spec.second} bounded by the smallest listed"
-    p_first = min(max(first / (first + second), _TINY), 1.0 - _TINY)
+    p_first = min(max(first / (first + second), _TINY), 1.0 - _TINY) if first + second > 0.0 else 0.5
     best: Outcome = "A" if first > second else "B" if second > first else "tie"
     if tie > max(first, second):
         best = "tie"
@@ -71,3 +71,15 @@ def read_logprobs(reply: Reply, menu: Menu) -> Verdict | None:
         outside=outside,
         why=f"first token: P(first) {p_first:.4f}, outside {outside:.4f}{bounded}",
     )
+
+
+def sampled_label(reply: Reply, menu: Menu) -> Outcome | None:
+    """The label that the reply's own first token is, as far as the text and the alternatives show it.
+
+    It is then the verdict only if the text reads as that label: "1" may go on to "12 facts", "A" to "A careful".
+    """
+    if reply.text in menu.verdicts:
+        return menu.verdicts[reply.text].outcome
+    text = reply.text.lstrip()
+    begins = [token for token, _ in reply.logprobs or () if (word := token.lstrip(" Ġ▁")) and text.startswith(word)]
+    return _spellings(menu.spec).get(max(begins, key=len)) if begins else None

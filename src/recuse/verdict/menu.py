@@ -74,8 +74,10 @@ def menu_of(spec: Spec) -> Menu:
         outcomes.setdefault(label if case else label.casefold(), outcome)
     bare = dict(named[:3])
     words = "|".join(re.escape(label) for label in sorted(outcomes, key=len, reverse=True))
-    label = rf"(?P<label>{words}){END}"
-    noun = rf"(?:(?:the\s+)?{NOUN}[ \t]*)?"
+    # "The second answer": behind words only, since "A response" is an article and a noun.
+    tail = "" if any(len(word) == 1 for word in outcomes) else rf"(?:[ \t]+{NOUN}\b)?"
+    label = rf"(?P<label>{words}){END}{tail}"
+    noun = rf"(?:the\s+)?(?:{NOUN}[ \t]*)?"
     before = rf"{OPEN}{noun}{OPEN}"
     flags = re.NOFLAG if case else re.IGNORECASE
     ends = r"[ \t]*[.!,;:。、]*\s*"

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from recuse.errors import UsageError
 from recuse.types import Finish, Reply, Verdict
 from recuse.verdict.labels import read_label, read_letter_colon, read_number, read_output_letter, read_verdict_line
-from recuse.verdict.logprobs import read_logprobs
+from recuse.verdict.logprobs import read_logprobs, sampled_label
 from recuse.verdict.menu import Menu, menu_of, none
 from recuse.verdict.noanswer import is_error_text, is_refusal
 from recuse.verdict.scores import read_number_pair, read_score
@@ -63,7 +63,7 @@ def read(reply: Reply, spec: Spec) -> Verdict:
     """What `reply` says under `spec`: an outcome or a score, or none and the reason. Nothing is guessed.
 
     First-token probabilities decide in formats whose reply is the label, where the labels hold at least 0.1 of them; a
-    text that turns out to be a refusal, an error or a word that merely begins with a label ("A careful ...") overrules.
+    text that turns out to be a refusal, an error or one that merely begins with a label ("A careful ...") overrules.
     Raises UsageError for a format that is not in `FORMATS`.
     """
     if reply.score is not None and reply.finish == "stop":
@@ -79,17 +79,10 @@ def read(reply: Reply, spec: Spec) -> Verdict:
     measured = read_logprobs(reply, menu)
     if measured is None:
         return spoken
-    if measured.outcome is None or _only_begins(reply.text, menu, spoken):
+    said = sampled_label(reply, menu)
+    if measured.outcome is None or (said is not None and said != spoken.outcome):
         return replace(spoken, outside=measured.outside)
     return measured
-
-
-def _only_begins(text: str, menu: Menu, spoken: Verdict) -> bool:
-    """Whether the text begins with a label that is not its verdict: then the first token was not a verdict either."""
-    if text in menu.verdicts:
-        return False
-    head = menu.head.match(plain(text))
-    return head is not None and bool(head["rest"].strip()) and menu.find(head["label"]) != spoken.outcome
 
 
 def read_text(text: str, spec: Spec, *, finish: Finish = "stop") -> Verdict:

@@ -13,24 +13,32 @@ from recuse.verdict.spec import Spec
 _DIGITS = r"[-+−]?\d{1,9}(?:\.\d{1,9})?"
 # "7", "7.5", "7/10", "7 out of 10", "7 points"; not the 7 of "7-8", "7,500", "7.5.1" or "7%".
 NUMBER = re.compile(
-    rf"(?P<value>{_DIGITS})(?![\d%]|[.,]\d)(?:\s*(?:/|out of|von|sur|de)\s*\d{{1,4}}(?![\d.]))?"
+    rf"(?P<value>{_DIGITS})(?![\d%]|[.,]\d)(?:\s*(?:/|out of|von|sur|de)\s*\d{{1,4}}(?!\d|\.\d))?"
     r"(?!\s?[-–—]\s?\d)(?:\s*(?:points?|点|分))?",
     re.IGNORECASE,
 )
+# What stands right before a score; the score begins where the match ends.
 _CUE = re.compile(
-    r"\b(?:score|rating|grade|mark|評価|スコア|评分|分数|得分|оценка|puntuación|note|bewertung)s?\b"
-    r"(?:\s*\([^()\n]{0,30}\))?[\s\"']*(?:is|are|of|would be|:|=|to)?[\s\"'(\[]*(?P<rest>[^\s,;()\[\]\"'][^\n]*)",
+    r"\b(?:score|rating|grade|評価|スコア|评分|分数|得分|оценка|puntuación|bewertung)s?\b"
+    r"(?:\s*\([^()\n]{0,30}\))?[\s\"']*(?:is|are|of|would be|:|=)?[\s\"'(\[]*",
     re.IGNORECASE,
 )
 _RATED = re.compile(
-    r"\b(?:rate|score|grade|give)\b(?:\s+(?:it|this|that|\w+ \w+))?(?:\s+(?:a|an|as|at|with))?[\s:\"'(\[]+"
-    r"(?P<rest>[-+]?\d[^\n]*)",
-    re.IGNORECASE,
+    r"\bI\s+(?:\w+\s+){0,2}?(?:rate|score|grade|give|award|assign)\b(?:\s+(?:it|this|that|\w+ \w+))?"
+    r"(?:\s+(?:a|an|as|at|with))?[\s:\"'(\[]+",
 )
 _VALUE = re.compile(r"(?:nan|inf\w*|n/a|none|null)\b|[-+−]?\d", re.IGNORECASE)
+_VALUE_ENDS = re.compile(
+    r"\s*(?:$|[\n.,;:!)\]\"'。、–—(])|\s+(?:because|since|for|as|due|given|overall|here|on)\b", re.IGNORECASE
+)
 _END = re.compile(r"[\s\"')\]}.!。]*$")
 _PAIR = re.compile(
     rf"[\s\"'(\[]*(?P<one>{_DIGITS})(?:\s*/\s*\d{{1,4}})?\s*(?:[,;|&:\s]|and)\s*(?P<two>{_DIGITS})(?:\s*/\s*\d{{1,4}})?[\s\"')\].]*"
+)
+_PAIR_FIRST = re.compile(rf"\s*[(\[](?P<one>{_DIGITS})\s*,\s*(?P<two>{_DIGITS})[)\]](?=\s+[A-Za-z])")
+_SCORES_LINE = re.compile(
+    rf"^\W*(?:(?:the|final|output)\s+)*scores?(?:\s+are)?\s*[:=]?\s*(?P<one>{_DIGITS})\s*(?:,|and|\s)\s*(?P<two>{_DIGITS})\W*$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _TUPLE = re.compile(
     rf"\b(?:scores?|ratings?|tuple|output|verdict|result)\b[^\n()\[\]]{{0,60}}[(\[]\s*(?P<one>{_DIGITS})\s*,\s*(?P<two>{_DIGITS})\s*[)\]]",
@@ -63,19 +71,18 @@ def read_score(text: str, menu: Menu) -> Verdict:
     whole = _alone(text)
     if whole:
         return as_score(whole, scale, "the reply is a number")
-    cues = [*_CUE.finditer(text), *_RATED.finditer(text)]
-    cues = [m for m in cues if _VALUE.match(m["rest"])]
+    starts = [m.end() for pattern in (_CUE, _RATED) for m in pattern.finditer(text) if _VALUE.match(text, m.end())]
     lines = text.split("\n")
     for line, name in ((lines[-1], "last"), (lines[0], "first")):
         number = _alone(line)
-        if number and not (name == "first" and cues):
+        if number and not (name == "first" and starts):
             return as_score(number, scale, f"the {name} line is a number")
-    if not cues:
+    if not starts:
         return none("no_verdict", "no score")
-    last = max(cues, key=lambda m: m.start("rest"))
-    words = last[0][: last.start("rest") - last.start() + 12].strip()
-    found = NUMBER.match(last["rest"])
-    if not found:
+    at = max(starts)
+    words = " ".join(text[max(0, at - 24) : at + 12].split())
+    found = NUMBER.match(text, at)
+    if not found or not _VALUE_ENDS.match(text, found.end()):
         return none("no_verdict", f'the words "{words}" hold no single number')
     return as_score(found["value"], scale, f'the words "{words}"')
 
@@ -88,44 +95,50 @@ def _alone(text: str) -> str | None:
 
 
 def read_number_pair(text: str, menu: Menu) -> Verdict:
-    """Two numbers alone on the last or first line; else the last "scores (8, 9)"; else "Answer 1: 8, Answer 2: 9"."""
+    """Two numbers alone on the last or first line; else the last "scores: (8, 9)" or "scores of Answer 1 and Answer 2
+    are 8 and 9"; else the last score beside each answer's name."""
     scale = menu.spec.scale
     lines = text.split("\n")
     for line, name in ((lines[-1], "last"), (lines[0], "first")):
-        match = _PAIR.fullmatch(line)
+        match = _PAIR.fullmatch(line) or _PAIR_FIRST.match(line)
         if match:
             return as_pair(match["one"], match["two"], scale, f"the two numbers of the {name} line")
-    tuples = list(_TUPLE.finditer(text))
-    if tuples:
-        return as_pair(tuples[-1]["one"], tuples[-1]["two"], scale, f'the words "{tuples[-1][0]}"')
-    for pattern in _named(menu.spec):
-        named = list(pattern.finditer(text))
-        if named:
-            last = named[-1]
-            return as_pair(last["one"], last["two"], scale, f"the named scores {last['one']} and {last['two']}")
-    return none("no_verdict", "no two scores")
+    both, first, second = _named(menu.spec)
+    joint = [match for pattern in (_TUPLE, _SCORES_LINE, both) for match in pattern.finditer(text)]
+    if joint:
+        last = max(joint, key=lambda match: match.start("one"))
+        return as_pair(last["one"], last["two"], scale, f'the words "{" ".join(last[0].split())[-60:]}"')
+    one, two = _last(first, text), _last(second, text)
+    if one is None or two is None:
+        return none("no_verdict", "no two scores")
+    return as_pair(one, two, scale, f"the scores {one} and {two} beside the answers' names")
+
+
+def _last(patterns: tuple[re.Pattern[str], ...], text: str) -> str | None:
+    found = [match for pattern in patterns for match in pattern.finditer(text)]
+    return max(found, key=lambda match: match.start("value"))["value"] if found else None
 
 
 @lru_cache(maxsize=64)
-def _named(spec: Spec) -> tuple[re.Pattern[str], ...]:
-    """Patterns of scores after the answers' names: on lines of their own, and within one sentence."""
+def _named(spec: Spec) -> tuple[re.Pattern[str], tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]:
+    """Patterns of scores beside the answers' names: of both at once, of the first, of the second."""
     one, two = (
-        rf"{NOUN}\s*\(?(?:{re.escape(label)}|{digit})\)?" for label, digit in ((spec.first, "1"), (spec.second, "2"))
+        rf"\b{NOUN}\s*\(?(?:{re.escape(label)}|{digit})\)?(?:'s)?(?!\w)"
+        for label, digit in ((spec.first, "1"), (spec.second, "2"))
     )
-    after = r"(?:\s*/\s*\d{1,4})?(?:[ \t]*(?:points?|\([^()\n]*\)))?[.,;]?[ \t]*"
-    between = r"(?:[^\n]*\n){0,3}?"
-    score = r"(?:[^\n.]{0,40}?\bscore of\b|[^\n.\d]{0,24}?\b(?:gets?|scores?|receives?|rated|earns?)\b)\s*(?:an?\s+)?"
-    return (
-        re.compile(
-            rf"^\W*{one}[^\n:]{{0,20}}:\s*(?P<one>{_DIGITS}){after}\n{between}\W*{two}[^\n:]{{0,20}}:\s*(?P<two>{_DIGITS}){after}$",
-            re.IGNORECASE | re.MULTILINE,
-        ),
-        re.compile(
-            rf"{one}{score}(?P<one>{_DIGITS})(?!\d)[^\n]{{0,60}}?{two}{score}(?P<two>{_DIGITS})(?!\d)", re.IGNORECASE
-        ),
-        re.compile(
-            rf"{one}[ \t]*[:=(][ \t]*(?P<one>{_DIGITS})(?:\s*/\s*\d+)?\)?[ \t]*[,;|&]?[ \t]*(?:and[ \t]+)?"
-            rf"{two}[ \t]*[:=(][ \t]*(?P<two>{_DIGITS})(?![\d.]*\d)",
-            re.IGNORECASE,
-        ),
-    )
+    both = rf"\b{one}\s+and\s+{two}\s+(?:are|is|:)\s*(?P<one>{_DIGITS})\s*(?:,|and)\s*(?P<two>{_DIGITS})(?![\d.]*\d)"
+
+    def beside(name: str, other: str) -> tuple[re.Pattern[str], ...]:
+        value = rf"(?P<value>{_DIGITS})(?![\d%]|[.,]\d)(?:\s*(?:/|out of)\s*\d{{1,4}}(?!\d))?"
+        ends = r"(?=[ \t]*(?:$|\n|[,;.()–—-]|points?\b|and\b|while\b|because\b|for\b))"
+        return (
+            re.compile(rf"{name}(?:\s+score)?\s*\(?\s*(?:[:=]|\s-)\s*(?:score\s*:?\s*)?{value}{ends}", re.IGNORECASE),
+            re.compile(
+                rf"{name}(?:(?!{other})[^\n]){{0,120}}?\bscore(?:\s+of|\s+is|:)?\s*(?:an?\s+)?{value}{ends}",
+                re.IGNORECASE,
+            ),
+            re.compile(rf"{name}\s+with\s+(?:an?\s+)?(?:score\s+of\s+)?{value}{ends}", re.IGNORECASE),
+            re.compile(rf"(?<![\w.]){value}\s+(?:to|for)\s+{name}", re.IGNORECASE),
+        )
+
+    return re.compile(both, re.IGNORECASE), beside(one, two), beside(two, one)

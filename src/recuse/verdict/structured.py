@@ -40,7 +40,7 @@ def _not_a_number(text: str) -> float:
 
 # Not strict: models write line breaks into strings.
 _DECODER = json.JSONDecoder(object_pairs_hook=_Pairs, parse_constant=_not_a_number, strict=False)
-_DATA = re.compile(r"[\[\s]*\{\s*(?:[\"'\u201c]|$)")  # how data begins, unlike a bracket in prose
+_DATA = re.compile(r"[\[\s]{0,9}\{\s*(?:[\"'\u201c]|$)")  # how data begins, unlike a bracket in prose
 
 
 def read_json_verdict(text: str, menu: Menu) -> Verdict:
@@ -164,18 +164,18 @@ def _values(text: str, openers: str) -> Iterator[tuple[Any, bool]]:
     What lies inside a value that is broken or cut off is not looked at: it may be a part that says something else.
     """
     text = visible(text) if not any(opener in text for opener in openers) else text
-    start = re.compile(f"[{re.escape(openers)}]")
+    start = re.compile(r"\[\s*\{|\{" if "[" in openers else r"\{")
     at = 0
     while match := start.search(text, at):
         at = match.start()
         try:
             value, at = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
+            if not _DATA.match(text, at):
+                at += 1  # a bracket of the prose
+                continue
             end = _closing(text, at)
             if end is None:
-                if not _DATA.match(text, at):
-                    at += 1  # a lone bracket of the prose
-                    continue
                 yield None, False
                 return
             value, at = _literal(text[at:end]), end

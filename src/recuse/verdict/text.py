@@ -33,14 +33,10 @@ _EMPHASIS = re.compile(r"\*+|~~|(?<![^\W_])_+|_+(?![^\W_])|^[ \t]*#{1,6}[ \t]*",
 _HTML = re.compile(r"</?(?:b|i|u|em|strong|p|br|span|code|div|h[1-6])\s*/?>", re.IGNORECASE)
 _ENTITIES = {"&gt;": ">", "&lt;": "<", "&quot;": '"', "&#39;": "'", "&nbsp;": " ", "&amp;": "&"}
 
-_THOUGHT = r"(?:think|thinking|thought|reasoning)"
-_THINKING = re.compile(
-    rf"<{_THOUGHT}>.*?</{_THOUGHT}>|\[THINK\].*?\[/THINK\]|<\|channel\|>analysis<\|message\|>.*?<\|channel\|>final<\|message\|>",
-    re.DOTALL | re.IGNORECASE,
-)
-_THINKING_END = re.compile(rf".*(?:</{_THOUGHT}>|\[/THINK\])", re.DOTALL | re.IGNORECASE)
-_THINKING_OPEN = re.compile(
-    rf"^[ \t]*(?:<{_THOUGHT}>|\[THINK\]|<\|channel\|>analysis).*", re.DOTALL | re.MULTILINE | re.IGNORECASE
+_CHANNEL = r"<\|channel\|>"
+_THINKING_OPENS = re.compile(rf"<(?:think|thinking|thought|reasoning)>|\[THINK\]|{_CHANNEL}analysis\b", re.IGNORECASE)
+_THINKING_ENDS = re.compile(
+    rf"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|{_CHANNEL}final<\|message\|>", re.IGNORECASE
 )
 
 CUES = (
@@ -116,9 +112,9 @@ def _open_fences(text: str) -> str:
 
 def _drop_quotations(text: str) -> str:
     def keep(match: re.Match[str]) -> str:
-        before = text[max(0, match.start() - 200) : match.start()].rstrip(" \t\n")
+        before = text[max(0, match.start() - 80) : match.start()].rstrip(" \t\n")
         line = before[before.rfind("\n") + 1 :]  # the words before it, or the line above
-        if len(match[0]) <= 120 and _BEFORE_QUOTED_VERDICT.fullmatch(line):
+        if len(match[0]) <= 120 and line.strip(' "') and _BEFORE_QUOTED_VERDICT.fullmatch(line):
             return match[0][1:-1]
         return match[0] if match.start() == 0 and match.end() >= len(text.rstrip(" \t\n.!")) else " … "
 
@@ -127,15 +123,19 @@ def _drop_quotations(text: str) -> str:
 
 def split_thinking(text: str) -> tuple[str, bool]:
     """The reply without its thinking, and whether a block of thinking was left open (the reply was cut inside it)."""
-    if (
-        "hink" not in text
-        and "HINK" not in text
-        and "thought>" not in text
-        and "reasoning>" not in text
-        and "<|" not in text
-    ):
+    if "<" not in text and "[" not in text:
         return text, False
-    text = _THINKING.sub("", text)
-    if not _THINKING_OPEN.search(text):  # the template of some models opens the block inside the prompt
-        return _THINKING_END.sub("", text, count=1), False
-    return _THINKING_OPEN.sub("", text), True
+    kept: list[str] = []
+    at = 0
+    while opening := _THINKING_OPENS.search(text, at):
+        ending = _THINKING_ENDS.search(text, opening.end())
+        if ending is None:
+            line = text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()]
+            if line.strip():  # the words "<think>" within a sentence
+                break
+            return "".join([*kept, text[at : opening.start()]]).strip(), True
+        kept.append(text[at : opening.start()])
+        at = ending.end()
+    answer = "".join([*kept, text[at:]])
+    endings = list(_THINKING_ENDS.finditer(answer))  # the template of some models opens the block inside the prompt
+    return answer[endings[-1].end() if endings else 0 :].strip(), False
