@@ -19,8 +19,9 @@ Ints = NDArray[np.int64]
 
 ENUMERATE_UP_TO = 20  # units: 2**20 sums
 _LATTICE_STEPS = 100_000  # the largest gap may be this many steps; rounding would imitate a finer lattice
-_LATTICE_WORK = 300_000_000  # multiply-adds of the convolution, about 0.2 s; beyond it sampling is cheaper
+_LATTICE_WORK = 1_000_000_000  # multiply-adds of the convolution, under a second; beyond it sampling is cheaper
 _DEVIATIONS = 9
+_NEGLIGIBLE = 1e-24  # of the largest probability
 _BLOCK = 2_000_000  # table look-ups held at once by the sampling, 16 MB of indices and as much of sums
 _RESIDUE = 1e-12  # a gap under this share of the largest one is what rounding left of zero
 
@@ -94,8 +95,9 @@ class _Lattice:
     @property
     def work(self) -> float:
         """Multiply-adds that `tail` needs, at most."""
-        widths = np.minimum(self.counts, 2 * _DEVIATIONS * np.sqrt(self.counts) / 2 + 20) + 1
-        return float(widths.sum() * (widths @ self.values))
+        widths = np.minimum(self.counts, _DEVIATIONS * np.sqrt(self.counts) + 20) + 1
+        spread = math.sqrt(float(self.counts @ (self.values.astype(np.float64) ** 2))) / 2
+        return float(widths.sum()) * min(float(widths @ self.values), 2.4 * _DEVIATIONS * spread + 1)
 
     def tail(self, observed: int) -> float:
         """P(sum of the positive gaps >= observed), with full relative accuracy however small it is.
@@ -119,7 +121,8 @@ class _Lattice:
             longer = np.zeros(pmf.size + value * (weights.size - 1))
             for place, weight in enumerate(weights.tolist()):
                 longer[place * value : place * value + pmf.size] += weight * pmf
-            pmf = longer
+            kept = np.flatnonzero(longer > _NEGLIGIBLE * longer.max())
+            pmf, offset = longer[kept[0] : kept[-1] + 1], offset + int(kept[0])
         beyond = np.arange(max(observed - offset, 0), pmf.size)
         log_scale = float(self.counts @ (np.logaddexp(0, tilt * self.values) - math.log(2))) - tilt * observed
         return math.exp(log_scale) * float(pmf[beyond] @ np.exp(-tilt * (beyond + offset - observed)))

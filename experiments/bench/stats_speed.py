@@ -1,0 +1,106 @@
+"""Time the statistics against scipy, statsmodels and plain Python, in one run on one core.
+
+python experiments/bench/stats_speed.py
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+
+from recuse import stats
+
+
+def seconds(work: Callable[[], object], repeats: int = 5) -> float:
+    """Best of some runs, in CPU seconds: other work on the machine counts less."""
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def peak_mb(work: Callable[[], object]) -> float:
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def line(name: str, ours: float, other: str = "", theirs: float = 0.0) -> None:
+    ratio = f"   {other} {theirs * 1e3:10.2f} ms   ratio {theirs / ours:8.1f}" if other else ""
+    sys.stdout.write(f"{name:62} {ours * 1e3:9.2f} ms{ratio}\n")
+
+
+def python_flips(gaps: list[float], flips: int) -> float:
+    rng, observed, hits = random.Random(0), abs(sum(gaps)), 0
+    for _ in range(flips):
+        hits += abs(sum(gap if rng.random() < 0.5 else -gap for gap in gaps)) >= observed - 1e-12
+    return (hits + 1) / (flips + 1)
+
+
+def main() -> None:
+    import statsmodels.api as sm
+    from scipy.stats import permutation_test
+
+    rng = np.random.default_rng(0)
+    x, groups = (rng.random(100_000) < 0.3).astype(float), rng.integers(0, 30_000, 100_000)
+    names = [f"group {g}" for g in groups]
+    line("clustered_mean, 100,000 values", seconds(lambda: stats.clustered_mean(x)))
+    ols = seconds(lambda: sm.OLS(x, np.ones(x.size)).fit(cov_type="cluster", cov_kwds={"groups": groups}), 2)
+    line("clustered_mean, 30,000 groups", seconds(lambda: stats.clustered_mean(x, groups=groups)), "statsmodels", ols)
+    line("clustered_mean, 30,000 groups named by text", seconds(lambda: stats.clustered_mean(x, groups=names)))
+    rare = np.zeros(100_000)
+    rare[:7] = 1
+    line("clustered_mean, 7 of 100,000", seconds(lambda: stats.clustered_mean(rare)))
+    stratum = rng.random(100_000) < 0.4
+    line("clustered_difference, 30,000 groups", seconds(lambda: stats.clustered_difference(x, stratum, groups=groups)))
+
+    column = rng.normal(size=100_000)
+    design = sm.add_constant(column)
+    glm = seconds(
+        lambda: sm.GLM(x, design, family=sm.families.Binomial()).fit(cov_type="cluster", cov_kwds={"groups": groups}), 2
+    )
+    line("logistic, 100,000 rows", seconds(lambda: stats.logistic(x, column, groups=groups)), "statsmodels", glm)
+
+    lattice = rng.choice([-1, -0.5, 0, 0.5, 1, 1.5], size=20_000)
+    line("sign flip, exact, 20,000 units in halves", seconds(lambda: stats.sign_flip_test(lattice)))
+    twelfths = rng.integers(-60, 62, size=20_000) / 12
+    line("sign flip, exact, 20,000 units in twelfths up to 5", seconds(lambda: stats.sign_flip_test(twelfths)))
+
+    few = rng.normal(0.1, 1, size=120)
+    plain = seconds(lambda: python_flips(few.tolist(), 10_000), 1)
+    line(
+        "sign flip, sampled, 120 units, 10,000 flips",
+        seconds(lambda: stats.sign_flip_test(few, resamples=10_000)),
+        "plain Python",
+        plain,
+    )
+
+    many = rng.normal(0.01, 1, size=20_000)
+
+    def scipy_flips(flips: int) -> object:
+        return permutation_test(
+            (many,), np.sum, permutation_type="samples", vectorized=True, n_resamples=flips, batch=100
+        )
+
+    theirs = seconds(lambda: scipy_flips(500), 1) * 20  # 10,000 of them take minutes; the time is proportional
+    line(
+        "sign flip, sampled, 20,000 units, 10,000 flips",
+        seconds(lambda: stats.sign_flip_test(many, resamples=10_000), 2),
+        "scipy",
+        theirs,
+    )
+    memory = peak_mb(lambda: stats.sign_flip_test(many, resamples=10_000))
+    sys.stdout.write(f"{'   its peak memory':62} {memory:9.0f} MB\n")
+
+
+if __name__ == "__main__":
+    main()
