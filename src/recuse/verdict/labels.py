@@ -8,16 +8,19 @@ from recuse.types import Outcome, Verdict
 from recuse.verdict.menu import IS_BETTER, NOUN, Menu, none, taken_back
 from recuse.verdict.text import CUE_LEAD, CUES, WEAK_CUES
 
-_SEPARATOR = r"[ \t]*(?:(?:is|was|would be|will be)\b[ \t]*:?|[:=→]|[-=]>|\s[-–—]\s)[ \t]*"
-_TAIL = rf"(?:[ \t]+(?:{CUES}|is that|{NOUN}))?"
+_SEPARATOR = r"[ \t]*(?:(?:is|was|would be|will be)\b[ \t]*:?|[-=]>|[:=→]|\s[-–—]\s)[ \t]*"
+_TAIL = rf"(?:[ \t]+(?:{CUES}|is that|{NOUN}))?(?:[ \t]*\([^()\n]{{0,40}}\))?"
 _STRONG = re.compile(rf"{CUE_LEAD}(?:{CUES})\b{_TAIL}(?:{_SEPARATOR}|[^\w\n]*$)", re.IGNORECASE)
 _WEAK = re.compile(rf"{CUE_LEAD}(?:{WEAK_CUES}|{CUES})\b{_TAIL}(?:{_SEPARATOR}|[^\w\n]*$)", re.IGNORECASE)
 _INSIDE = re.compile(rf"\b(?:my|the|final|overall)\s+(?:{CUES})\b{_SEPARATOR}", re.IGNORECASE)
 _CHOOSING = re.compile(
-    r"\b(?:reply|respond|answer|choose|select|pick|prefer|vote|go|opt)\b(?:[ \t]+(?:with|for|is))?[ \t]*:?[ \t]*",
+    r"\b(?:reply|respond|answer|choose|select|pick|prefer|vote|go|opt)\b(?:[ \t]+(?:with|for))?[ \t]*:?[ \t]*",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"\b(?:not|cannot|never|neither|nor|if|whether|either|unless)\b|n't\b", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:not|cannot|never|neither|nor|if|whether|either|unless|you|please|asks?|tells?|told|wants?|says?|said)\b|n't\b",
+    re.IGNORECASE,
+)
 _HEAD_ENDS = re.compile(rf"[.!,;:。、]*\s*$|\s*[(–—]|\s+-\s|\s+(?:because|since)\b|\s+for\s+(?:{NOUN}\s+)?[A-Z0-9]\b")
 _HEAD_GOES_ON = re.compile(rf"[.:),;]+\s+(?P<about>(?:the\s+)?{NOUN}\b|it\b|this\b|because\b|since\b)?", re.IGNORECASE)
 _OUTPUT = r"output\s*\(?\s*(?P<label>[a-z0-9])\s*\)?"
@@ -89,8 +92,12 @@ def _line(text: str, menu: Menu, *, weak: tuple[int, ...]) -> Verdict | None:
         if menu.several.match(value, at) or not value[at:].strip():
             continue
         found = menu.value.match(value, at)
+        if not found and (phrase := _WEAK.match(value, at)):  # "Verdict: the better answer is B"
+            found = menu.value.match(value, phrase.end())
         if found:
             return _verdict(menu, found["label"], f'the line "{_short(line)}"')
+        if choice := _chosen(value[at:], menu):
+            return choice
         if pattern is _STRONG or _STRONG.match(line):
             return none("no_verdict", f'the line "{_short(line)}" names nothing on the menu')
     return None

@@ -30,7 +30,8 @@ _COMMAND = re.compile(r"\\(?:boxed|fbox|text|textbf|textit|textrm|mathbf|mathrm|
 _MATHS = re.compile(r"\$([^$\n]{1,24})\$")
 _ESCAPED = re.compile(r"\\+([\[\](){}_*#>$])")
 _EMPHASIS = re.compile(r"\*+|~~|(?<![^\W_])_+|_+(?![^\W_])|^[ \t]*#{1,6}[ \t]*", re.MULTILINE)
-_HTML = re.compile(r"</?(?:b|i|u|em|strong|p|br|span|code|div|h[1-6])\s*/?>", re.IGNORECASE)
+# HTML, tags such as <answer>, and the special tokens that some servers leave in; not the placeholder <A>.
+_HTML = re.compile(r"</?(?:[biups]|[BIUPS]|h[1-6]|[a-z][a-z_]{1,20})\s*/?>|<\|[^|<>\n]{1,24}\|>")
 _ENTITIES = {"&gt;": ">", "&lt;": "<", "&quot;": '"', "&#39;": "'", "&nbsp;": " ", "&amp;": "&"}
 
 _CHANNEL = r"<\|channel\|>"
@@ -44,11 +45,12 @@ CUES = (
     "判定|結論|最终判断|最终裁决|结论|裁决|вердикт|решение|veredicto|decisión|décision|urteil|entscheidung|판정"
 )
 WEAK_CUES = (
-    "answer|response|reply|result|conclusion|label|rating|score|better answer|better response|better one|"
+    "answer|response|reply|result|conclusion|label|output|best|better|preferred|rating|score|"
+    "better answer|better response|better one|"
     "評価|答え|回答|选择|答案|ответ|respuesta|réponse|antwort|정답|답변"
 )
 _LEAD = r"(?:(?:so|thus|therefore|hence|and|in conclusion|my|the|our|final|overall|最終|最终)\b[\s,:]*){0,5}"
-CUE_LEAD = rf"[^\w\n]*{_LEAD}"
+CUE_LEAD = rf"[^\w\n]*(?:\d{{1,2}}[.)][^\w\n]*)?{_LEAD}"
 _QUOTED = re.compile(r'"[^"\n]*"')
 _BEFORE_QUOTED_VERDICT = re.compile(
     rf"{CUE_LEAD}(?:{CUES}|answer|rating|score|評価|答え|回答|答案|ответ)\s*(?:is|would be|[:=])?\s*[\[(]*",
