@@ -55,6 +55,14 @@ def test_labels_and_recorded_probabilities_are_used(tmp_path: Path) -> None:
     assert [reply["outcome"] for reply in shown["replies"]] == ["B", None]
 
 
+def test_the_recorded_finish_is_heeded_in_the_words_of_several_providers(tmp_path: Path) -> None:
+    words = ["content_filter", "SAFETY", "content management policy", "max_tokens", "error", "end_turn"]
+    path = written(tmp_path, *({"text": "", "finish_reason": word} for word in words))
+    shown = json.loads(run(path, "--format", "label", "--json"))
+    expected = ["refused", "refused", "refused", "truncated", "error", "no_verdict"]
+    assert [reply["reason"] for reply in shown["replies"]] == expected
+
+
 def test_a_text_file_holds_one_reply_a_line(tmp_path: Path) -> None:
     path = tmp_path / "replies.txt"
     path.write_text("A\n\nVerdict: B\n", encoding="utf-8")

@@ -16,14 +16,6 @@ from recuse.errors import InputError, UsageError
 if TYPE_CHECKING:
     from recuse.types import Verdict
 
-_FINISHES = {
-    "length": "length",
-    "max_tokens": "length",
-    "refusal": "refusal",
-    "content_filter": "refusal",
-    "error": "error",
-}
-
 
 @dataclass(frozen=True)
 class _Recorded:
@@ -155,9 +147,18 @@ def _recorded(line: str, field: str, *, path: Path, row: int) -> _Recorded:
     text = value[field]
     if text is not None and not isinstance(text, str):
         text = json.dumps(text, ensure_ascii=False)  # replies that their collector stored as parsed JSON
-    finish = str(value.get("finish") or value.get("finish_reason") or "stop")
+    finish = _finish(str(value.get("finish") or value.get("finish_reason") or "stop").lower())
     logprobs = _logprobs(value.get("top_logprobs") or value.get("logprobs"), path=path, row=row)
-    return _Recorded(row, text or "", _FINISHES.get(finish, "stop"), logprobs)
+    return _Recorded(row, text or "", finish, logprobs)
+
+
+def _finish(recorded: str) -> str:
+    """The finish in our words; providers write a filter's stop as content_filter, SAFETY, "content management policy"."""
+    if recorded in ("length", "max_tokens", "max_output_tokens"):
+        return "length"
+    if any(word in recorded for word in ("refusal", "filter", "safety", "policy")):
+        return "refusal"
+    return "error" if recorded == "error" else "stop"
 
 
 def _logprobs(value: Any, *, path: Path, row: int) -> tuple[tuple[str, float], ...] | None:
