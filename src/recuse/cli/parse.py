@@ -153,7 +153,7 @@ def _recorded(line: str, field: str, *, path: Path, row: int) -> _Recorded:
 
 
 def _finish(recorded: str) -> str:
-    """The finish in our words; providers write a filter's stop as content_filter, SAFETY, "content management policy"."""
+    """The finish in our words; providers write a filter's stop as content_filter, SAFETY, "content policy"."""
     if recorded in ("length", "max_tokens", "max_output_tokens"):
         return "length"
     if any(word in recorded for word in ("refusal", "filter", "safety", "policy")):
