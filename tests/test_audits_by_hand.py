@@ -7,15 +7,19 @@ from fractions import Fraction
 import pytest
 
 from recuse.audits import Measure, Table, measure_all
-from recuse.types import Judgement, Preference
+from recuse.types import Judgement, Preference, Reason
 
 WORDS: dict[str, Preference | None] = {"c": "chosen", "r": "rejected", "t": "tie", "-": None}
+
+
+def _reason(letter: str) -> Reason | None:
+    return "refused" if letter == "-" else None
 
 
 def table(rows: dict[str, tuple[str, str]], *, groups: dict[str, str] | None = None, **more: object) -> Table:
     """`rows`: pair -> what the judge preferred in AB and in BA, one letter a repeat ("c", "r", "t", "-")."""
     judgements = [
-        Judgement(pair, (groups or {}).get(pair, pair), order, WORDS[letter], repeat=repeat, reason=None if letter != "-" else "refused")
+        Judgement(pair, (groups or {}).get(pair, pair), order, WORDS[letter], repeat=repeat, reason=_reason(letter))
         for pair, orders in rows.items()
         for order, letters in zip(("AB", "BA"), orders, strict=True)
         for repeat, letter in enumerate(letters)
@@ -58,7 +62,9 @@ def test_consistency_counts_a_double_tie_and_never_a_missing_verdict() -> None:
 
 
 def test_the_first_rate_is_one_half_where_the_order_decides_nothing() -> None:
-    assert estimate(table({"1": ("c", "c"), "2": ("r", "r"), "3": ("t", "t")}), "position.first_rate") == pytest.approx(0.5)
+    assert estimate(table({"1": ("c", "c"), "2": ("r", "r"), "3": ("t", "t")}), "position.first_rate") == pytest.approx(
+        0.5
+    )
 
 
 def test_the_first_rate_counts_first_verdicts_over_both_orders() -> None:
@@ -68,7 +74,11 @@ def test_the_first_rate_counts_first_verdicts_over_both_orders() -> None:
 
 
 def test_the_position_test_is_mcnemar_on_discordant_pairs() -> None:
-    rows = {f"f{i}": ("c", "r") for i in range(9)} | {f"s{i}": ("r", "c") for i in range(2)} | {f"n{i}": ("c", "c") for i in range(30)}
+    rows = (
+        {f"f{i}": ("c", "r") for i in range(9)}
+        | {f"s{i}": ("r", "c") for i in range(2)}
+        | {f"n{i}": ("c", "c") for i in range(30)}
+    )
     finding = found(table(rows))["position.first_rate"].finding
     tail = sum(Fraction(n, 2**11) for n in (1, 11, 55))  # P(at most 2 of 11) under a fair coin
     assert finding.p == pytest.approx(float(2 * tail), rel=1e-12)
@@ -97,14 +107,18 @@ def test_stability_is_the_chance_that_two_repeats_disagree() -> None:
         ({}, {"1": ("c", "c")}, "no pair was asked twice"),
     ],
 )
-def test_stability_that_cannot_be_had_is_null_with_the_reason(more: dict[str, bool], rows: dict[str, tuple[str, str]], reason: str) -> None:
+def test_stability_that_cannot_be_had_is_null_with_the_reason(
+    more: dict[str, bool], rows: dict[str, tuple[str, str]], reason: str
+) -> None:
     finding = found(table(rows, **more))["stability.flip_rate"].finding
     assert finding.estimate is None
     assert reason in (finding.reason or "")
 
 
 def test_cached_replies_are_no_repeats() -> None:
-    judgements = [Judgement("1", "1", order, "chosen", repeat=r, fresh=r == 0) for order in ("AB", "BA") for r in range(3)]
+    judgements = [
+        Judgement("1", "1", order, "chosen", repeat=r, fresh=r == 0) for order in ("AB", "BA") for r in range(3)
+    ]
     finding = found(Table.build(judgements))["stability.flip_rate"].finding
     assert finding.estimate is None
     assert "cache" in (finding.reason or "")
@@ -144,7 +158,7 @@ def test_one_order_only_leaves_position_unmeasured() -> None:
 
 
 def test_without_gold_nothing_is_said_about_errors() -> None:
-    measures = found(table(ROWS, gold=False, lengths={k: (1, 2) for k in ROWS}))
+    measures = found(table(ROWS, gold=False, lengths=dict.fromkeys(ROWS, (1, 2))))
     for id in ("accuracy.error_rate", "accuracy.pooled", "accuracy.consistent", "length.effect"):
         assert measures[id].finding.estimate is None
     assert measures["position.first_rate"].finding.estimate is not None
@@ -153,15 +167,15 @@ def test_without_gold_nothing_is_said_about_errors() -> None:
 def test_the_bounds_hold_over_every_completion_of_the_missing_verdicts() -> None:
     rows = {str(i): ("c", "c") for i in range(30)} | {"x": ("-", "-"), "y": ("-", "r"), "z": ("r", "-")}
     finding = found(table(rows))["accuracy.error_rate"].finding
-    assert finding.worst is not None
+    assert finding.bounds is not None
     for x in ("c", "r"):
         for y in ("c", "r"):
             for z in ("c", "r"):
                 complete = {**rows, "x": (x, x), "y": (y, "r"), "z": ("r", z)}
                 interval = found(table(complete))["accuracy.error_rate"].finding.interval
                 assert interval is not None
-                assert finding.worst[0] <= interval[0] + 1e-12
-                assert interval[1] <= finding.worst[1] + 1e-12
+                assert finding.bounds[0] <= interval[0] + 1e-12
+                assert interval[1] <= finding.bounds[1] + 1e-12
 
 
 def test_a_perfect_judge_has_an_exact_bound_and_not_an_interval_of_zero_width() -> None:

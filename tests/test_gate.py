@@ -47,7 +47,9 @@ def test_missing_verdicts_can_prevent_fit_and_cannot_cause_recusal() -> None:
 
 
 def test_a_primary_that_was_not_measured_prevents_fit_and_says_so() -> None:
-    decided = decide(measure_all(table(_rows(40, 0))), gate(accuracy__error_rate={"max": 0.2}, length__effect={"max": 0.2}))
+    decided = decide(
+        measure_all(table(_rows(40, 0))), gate(accuracy__error_rate={"max": 0.2}, length__effect={"max": 0.2})
+    )
     assert decided.outcome == "inconclusive"
     assert "length.effect was not measured (the lengths of the answers are not known)" in decided.headline
 
@@ -65,7 +67,9 @@ def test_holm_over_the_primaries_raises_the_bar_for_recusal() -> None:
 
 def test_one_recused_primary_decides_whatever_the_others_say() -> None:
     rows = {str(i): ("c", "r") for i in range(60)}  # always the first answer
-    decided = decide(measure_all(table(rows)), gate(position__first_rate={"min": 0.4, "max": 0.6}, failures__rate={"max": 0.2}))
+    decided = decide(
+        measure_all(table(rows)), gate(position__first_rate={"min": 0.4, "max": 0.6}, failures__rate={"max": 0.2})
+    )
     assert decided.outcome == "recuse"
     assert decided.headline.startswith("RECUSE: position.first_rate 1.000 [0.940, 1.000], tolerance 0.4 to 0.6")
 

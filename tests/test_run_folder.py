@@ -24,7 +24,10 @@ def test_the_configuration_is_written_once_and_the_same_one_resumes(tmp_path: Pa
 def test_another_configuration_is_refused_and_the_keys_that_differ_are_named(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run", CONFIG):
         pass
-    with pytest.raises(ConfigMismatch) as caught, RunFolder(tmp_path / "run", {**CONFIG, "seed": 2, "engine": {"torch": "3"}}):
+    with (
+        pytest.raises(ConfigMismatch) as caught,
+        RunFolder(tmp_path / "run", {**CONFIG, "seed": 2, "engine": {"torch": "3"}}),
+    ):
         pass
     assert "seed: 1 there, 2 now" in str(caught.value)
     assert "engine.torch: '2' there, '3' now" in str(caught.value)

@@ -45,7 +45,9 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     assert 0.932 <= hits / 1000 <= 0.968  # 99 % Monte-Carlo interval around 0.95
 
 
-@pytest.mark.parametrize(("values", "reason"), [([], "no observations"), ([1.0], "one group"), ([2.0, 2.0], "no scatter")])
+@pytest.mark.parametrize(
+    ("values", "reason"), [([], "no observations"), ([1.0], "one group"), ([2.0, 2.0], "no scatter")]
+)
 def test_what_has_no_interval_says_why(values: list[float], reason: str) -> None:
     found = mean_interval(values)
     assert found.interval is None

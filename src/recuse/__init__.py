@@ -1,5 +1,33 @@
-"""Examine an LLM judge before you trust it."""
+"""Examine an LLM judge before you trust it.
 
-from importlib.metadata import version as _version
+    import recuse
 
-__version__ = _version("recuse")
+    result = recuse.audit("openai/gpt-4o-mini", "pairs.jsonl", limit=200)
+    print(result.outcome, result.headline)
+
+Names load what they need on first use, so that `import recuse` stays quick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recuse.examine import audit, audit_recorded
+    from recuse.pairs import load_pairs
+
+__all__ = ["__version__", "audit", "audit_recorded", "load_pairs"]
+
+_HOMES = {"audit": "recuse.examine", "audit_recorded": "recuse.examine", "load_pairs": "recuse.pairs"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("recuse")
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'recuse' has no attribute {name!r}")

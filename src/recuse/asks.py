@@ -1,4 +1,4 @@
-"""Pairs and a prompt become asks: both orders of every pair, side by side, so that they share the question as prefix."""
+"""Pairs and a prompt become asks: both orders of a pair side by side, so that they share the question as prefix."""
 
 from __future__ import annotations
 

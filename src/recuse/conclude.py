@@ -10,7 +10,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from recuse import __version__
 from recuse.audits import Table, measure_all
 from recuse.gate import Gate, decide
 from recuse.report.result import AuditResult
@@ -50,7 +49,7 @@ def conclude(
     looks = [*run.read().get("looks", []), {"at": int(time.time()), "outcome": decided.outcome, "pairs": table.n}]
     config = run.record(
         gate=gate.plain(), provider=provider, looks=looks,
-        versions={"recuse": __version__, "python": platform.python_version(), **{p: version(p) for p in ("numpy", "scipy")}},
+        versions={"python": platform.python_version(), **{p: version(p) for p in ("recuse", "numpy", "scipy")}},
     )  # fmt: skip
     result = AuditResult(
         judge=judge, pairs=pairs, prompt=prompt, outcome=decided.outcome, headline=decided.headline, findings=findings,
@@ -73,7 +72,9 @@ def _beside(findings: Sequence[Finding], others: Sequence[Finding], name: str) -
     return tuple(merged)
 
 
-def _write(run: RunFolder, result: AuditResult, judgements: Sequence[Judgement], domains: Mapping[str, str | None]) -> None:
+def _write(
+    run: RunFolder, result: AuditResult, judgements: Sequence[Judgement], domains: Mapping[str, str | None]
+) -> None:
     from recuse.report.html import html
     from recuse.report.jsonable import findings_text
     from recuse.report.markdown import markdown
@@ -99,7 +100,9 @@ def _parquet(judgements: Sequence[Judgement], domains: Mapping[str, str | None])
     return sink.getvalue()
 
 
-def pick_cases(judgements: Sequence[Judgement], pair_of: Callable[[str], Pair], *, most: int = _CASES) -> list[dict[str, Any]]:
+def pick_cases(
+    judgements: Sequence[Judgement], pair_of: Callable[[str], Pair], *, most: int = _CASES
+) -> list[dict[str, Any]]:
     """Up to `most` examples, wrong in both orders first, then those whose outcome flips with the order."""
     said: dict[str, dict[str, str]] = {}
     for j in judgements:
@@ -107,12 +110,16 @@ def pick_cases(judgements: Sequence[Judgement], pair_of: Callable[[str], Pair], 
             said.setdefault(j.pair, {})[j.order] = j.prefers or f"none ({j.reason})"
     wrong = [p for p, orders in said.items() if set(orders.values()) == {"rejected"}]
     flips = [p for p, orders in said.items() if set(orders.values()) == {"chosen", "rejected"}]
-    cases = []
+    cases: list[dict[str, Any]] = []
     for name in (wrong[: most // 2] + flips)[:most]:
         pair = pair_of(name)
         question = pair.prompt if isinstance(pair.prompt, str) else pair.prompt[-1].content
-        cases.append({
-            "pair": name, "domain": pair.domain, "question": question, "chosen": pair.chosen, "rejected": pair.rejected,
-            **{order: said[name][order] for order in ("AB", "BA", "-") if order in said[name]},
-        })  # fmt: skip
+        shown = {
+            "pair": name,
+            "domain": pair.domain,
+            "question": question,
+            "chosen": pair.chosen,
+            "rejected": pair.rejected,
+        }
+        cases.append({**shown, **said[name]})
     return cases

@@ -38,7 +38,7 @@ class Tolerance(BaseModel):
 
 
 class Gate(BaseModel):
-    """The content of gate.toml: `[primary."finding.id"]` tables with `min` and `max`, and the level of the intervals."""
+    """The content of gate.toml: `[primary."finding.id"]` tables with `min` and `max`, and the intervals' level."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
     version: Literal[1] = Field(alias="schema")
@@ -76,7 +76,9 @@ def decide(measures: Sequence[Measure], gate: Gate) -> Decided:
     by_id = {m.finding.id: m for m in measures}
     if unknown := sorted(set(gate.primary) - set(by_id)):
         known = ", ".join(by_id)
-        raise InputError(f"the gate names {unknown[0]!r}, which this audit does not measure", field="primary", hint=f"Use: {known}.")
+        raise InputError(
+            f"the gate names {unknown[0]!r}, which this audit does not measure", field="primary", hint=f"Use: {known}."
+        )
     primaries = list(gate.primary)
     adjusted = dict(zip(primaries, stats.holm([_beyond(by_id[id], gate.primary[id]) for id in primaries]), strict=True))
     findings = []
@@ -139,7 +141,9 @@ def _say(finding: Finding) -> str:
         return f"{finding.id} was not measured ({finding.reason})"
     low, high = finding.tolerance or (None, None)
     band = f"at most {high:g}" if low is None else f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
-    text = f"{finding.id} {finding.estimate:.3f} [{finding.interval[0]:.3f}, {finding.interval[1]:.3f}], tolerance {band}"
+    text = (
+        f"{finding.id} {finding.estimate:.3f} [{finding.interval[0]:.3f}, {finding.interval[1]:.3f}], tolerance {band}"
+    )
     if finding.outcome != "inconclusive":
         return text
     needed = finding.details.get("pairs_to_decide")

@@ -18,7 +18,7 @@ CHARS_PER_TOKEN = 3.0  # low on purpose: a cap on cost must not be passed becaus
 
 @dataclass(slots=True)
 class Spend:
-    """What a run has used so far. `reused` counts replies found in this run's ledger, `cached` those in a shared cache."""
+    """What a run has used. `reused` counts replies found in this run's ledger, `cached` those in a shared cache."""
 
     calls: int = 0
     reused: int = 0
@@ -74,7 +74,7 @@ def judge(
     stop: threading.Event | None = None,
     on_reply: Callable[[Spend], None] = lambda spend: None,
 ) -> Iterator[Answered]:
-    """Yield every ask with its reply, in no fixed order: first those that the ledger holds, then the others as they come.
+    """Yield every ask with its reply in no fixed order: first those that the ledger holds, then others as they come.
 
     `asks` is called once or twice and must give the same asks. Each call that is paid for is committed to the ledger
     before it is yielded. Setting `stop` ends the run after the calls in flight.

@@ -1,4 +1,4 @@
-"""Replies become judgements: the verdict is read, mapped back to the pair, and put in an order that no timing can change."""
+"""Replies become judgements: verdicts read, mapped back to the pair, and put in an order that no timing can change."""
 
 from __future__ import annotations
 

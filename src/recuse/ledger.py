@@ -74,7 +74,9 @@ class Ledger:
             raise _translate(error, path) from error
         if found != str(SCHEMA):
             raise InputError(
-                f"ledger of schema {found}, this version reads {SCHEMA}", path=path, hint="Use the version of recuse that wrote it."
+                f"ledger of schema {found}, this version reads {SCHEMA}",
+                path=path,
+                hint="Use the version of recuse that wrote it.",
             )
 
     @classmethod
@@ -103,7 +105,8 @@ class Ledger:
         ask = call.ask
         row = (
             call.key, ask.pair, ask.arm, ask.view, ask.repeat, ask.prompt, self.judge,
-            zlib.compress(canonical(call.body).encode("utf-8", "surrogatepass"), 1), _dump(reply), int(fresh), time.time(),
+            zlib.compress(canonical(call.body).encode("utf-8", "surrogatepass"), 1), _dump(reply),
+            int(fresh), time.time(),
         )  # fmt: skip
         try:
             self._db.execute("INSERT OR IGNORE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)

@@ -65,7 +65,9 @@ class RunFolder:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._lock:
             self._lock.close()
 
@@ -78,7 +80,9 @@ class RunFolder:
         old = _flat(found.get("run", {}))
         new = _flat(self._config)
         if differs := sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key)):
-            said = "; ".join(f"{key}: {old.get(key, 'unset')!r} there, {new.get(key, 'unset')!r} now" for key in differs[:6])
+            said = "; ".join(
+                f"{key}: {old.get(key, 'unset')!r} there, {new.get(key, 'unset')!r} now" for key in differs[:6]
+            )
             raise ConfigMismatch(f"{self.path} holds another run ({said}).", hint="Give --out another folder.")
 
     def read(self) -> dict[str, Any]:
@@ -121,7 +125,9 @@ class RunFolder:
 
 def _translate(error: OSError, path: Path) -> Exception:
     if error.errno == 28:  # ENOSPC
-        return Incomplete(f"The disk that holds {path} is full.", hint="Free some space and run the same command again.")
+        return Incomplete(
+            f"The disk that holds {path} is full.", hint="Free some space and run the same command again."
+        )
     return UsageError(f"{path} cannot be written ({error.strerror}).", hint="Give --out a folder that you may write.")
 
 

@@ -34,7 +34,12 @@ def _by_order(table: Table, level: float) -> list[Measure]:
     names = ("AB", "BA")
     where = ("better answer first", "better answer second")
     measures = [
-        share(f"accuracy.error_rate:{name}", f"Error rate, {text}", table.per_pair(table.error, rows=table.rows(i)), level=level)
+        share(
+            f"accuracy.error_rate:{name}",
+            f"Error rate, {text}",
+            table.per_pair(table.error, rows=table.rows(i)),
+            level=level,
+        )
         for i, (name, text) in enumerate(zip(names, where, strict=True))
     ]
     rates = [m.finding.estimate for m in measures]
@@ -50,7 +55,9 @@ def _by_order(table: Table, level: float) -> list[Measure]:
     groups = table.group_of[pair[answered]]
     found = stats.clustered_mean(gaps, groups=groups, bounds=(-1.0, 1.0), level=level)
     p = stats.sign_flip_test(np.bincount(groups, weights=gaps)).pvalue
-    finding = Finding(id, title, found.estimate, found.interval, found.n, found.groups, p, f"{found.method}; sign-flip p by group")
+    finding = Finding(
+        id, title, found.estimate, found.interval, found.n, found.groups, p, f"{found.method}; sign-flip p by group"
+    )
     return [*measures, Measure(finding)]
 
 

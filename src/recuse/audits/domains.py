@@ -10,7 +10,7 @@ from recuse.audits.table import Table
 
 
 def domains(table: Table, *, level: float) -> list[Measure]:
-    """One finding a domain; `p` compares it with all other domains, Benjamini-Hochberg adjusted. Empty with one domain."""
+    """One finding a domain, compared with all other domains (Benjamini-Hochberg adjusted); none with one domain."""
     names = sorted({name for name in table.domain_of if name is not None})
     if len(names) < 2 or not table.gold:
         return []
@@ -27,5 +27,8 @@ def domains(table: Table, *, level: float) -> list[Measure]:
 
 
 def _two_sided(values: np.ndarray, inside: np.ndarray, groups: np.ndarray) -> float:
-    sides = [stats.test_difference_bound(values, inside, 0.0, groups=groups, alternative=side) for side in ("greater", "less")]
+    sides = [
+        stats.test_difference_bound(values, inside, 0.0, groups=groups, alternative=side)
+        for side in ("greater", "less")
+    ]
     return min(1.0, 2.0 * min(sides))

@@ -1,4 +1,4 @@
-"""Does the longer answer win beyond what gold accounts for? Stratified by which answer is longer, never a raw correlation."""
+"""Does the longer answer win beyond what gold accounts for? Stratified by which one is longer, never a correlation."""
 
 from __future__ import annotations
 
@@ -47,4 +47,6 @@ def _slope(table: Table, per: PerPair, chosen: np.ndarray, rejected: np.ndarray,
     if fit.reason is not None:
         return unmeasured(_SLOPE, _SLOPE_TITLE, fit.reason)
     slope = fit.coefficients[1]
-    return Measure(Finding(_SLOPE, _SLOPE_TITLE, slope.estimate, slope.interval, slope.n, slope.groups, slope.pvalue, slope.method))
+    return Measure(
+        Finding(_SLOPE, _SLOPE_TITLE, slope.estimate, slope.interval, slope.n, slope.groups, slope.pvalue, slope.method)
+    )

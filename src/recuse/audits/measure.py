@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from recuse import stats
 from recuse.audits.table import Bools, Floats, Ints, PerPair
 from recuse.types import Finding
@@ -44,9 +46,16 @@ def share(id: str, title: str, per: PerPair, *, level: float, p: float | None = 
         return stats.test_bound(favourable, bound, groups=per.groups, alternative=side)
 
     finding = Finding(
-        id, title, found.estimate, found.interval, found.n, found.groups, p, found.method,
-        bounds=(min(low.interval[0], found.interval[0]), max(high.interval[1], found.interval[1])),
-    )  # fmt: skip
+        id,
+        title,
+        found.estimate,
+        found.interval,
+        found.n,
+        found.groups,
+        p,
+        found.method,
+        bounds=_hull(found, low, high),
+    )
     return Measure(finding, beyond)
 
 
@@ -56,14 +65,11 @@ def share_of(id: str, title: str, values: Floats, groups: Ints, *, level: float,
     return share(id, title, PerPair(values, answered, values if high is None else high, values, groups), level=level)
 
 
-def difference(
-    id: str, title: str, per: PerPair, stratum: Bools, *, level: float, **details: Any
-) -> Measure:
+def difference(id: str, title: str, per: PerPair, stratum: Bools, *, level: float, **details: Any) -> Measure:
     """Mean of per-pair values where `stratum` minus the mean elsewhere, clustered by group."""
     kept = per.answered
     if not (kept & stratum).any() or not (kept & ~stratum).any():
         return unmeasured(id, title, "one of the two kinds of pairs does not occur", **details)
-    import numpy as np
 
     def of(values: Floats, rows: Bools) -> stats.Estimate:
         return stats.clustered_difference(values[rows], stratum[rows], groups=per.groups[rows], level=level)
@@ -79,6 +85,11 @@ def difference(
 
     finding = Finding(
         id, title, found.estimate, found.interval, found.n, found.groups, None, found.method,
-        bounds=(min(low.interval[0], found.interval[0]), max(high.interval[1], found.interval[1])), details=details,
+        bounds=_hull(found, low, high), details=details,
     )  # fmt: skip
     return Measure(finding, beyond)
+
+
+def _hull(*estimates: stats.Estimate) -> tuple[float, float] | None:
+    intervals = [e.interval for e in estimates if e.interval is not None]
+    return (min(i[0] for i in intervals), max(i[1] for i in intervals)) if intervals else None

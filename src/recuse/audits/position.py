@@ -23,8 +23,7 @@ def position(table: Table, *, level: float) -> list[Measure]:
     The p-value of the share is a sign-flip test on group sums of (first minus second) over both orders; pairs that
     keep their outcome contribute 0. With one pair a group it is the exact McNemar test on discordant pairs.
     """
-    ab, ba, pair = table.matched()
-    if not len(pair):
+    if not len(table.matched()[2]):
         return [unmeasured(id, title, single_view(table)) for id, title in _TITLES.items()]
     return [_first_rate(table, level), _consistency(table, level), _logit_shift(table, level)]
 
@@ -68,6 +67,15 @@ def _logit_shift(table: Table, level: float) -> Measure:
     groups = table.group_of[pair[usable]]
     found = stats.mean_interval(shift, groups=groups, level=level)
     return Measure(
-        Finding(id, _TITLES[id], found.estimate, found.interval, found.n, found.groups, found.pvalue, found.method, found.reason)
+        Finding(
+            id,
+            _TITLES[id],
+            found.estimate,
+            found.interval,
+            found.n,
+            found.groups,
+            found.pvalue,
+            found.method,
+            found.reason,
+        )
     )
-

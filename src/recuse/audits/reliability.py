@@ -24,7 +24,11 @@ def stability(table: Table, *, level: float) -> list[Measure]:
     several = total >= 2
     if not several.any():
         cached = not table.fresh.all()
-        return [unmeasured(id, title, "the repeats came from the cache" if cached else "no pair was asked twice in the same order")]
+        return [
+            unmeasured(
+                id, title, "the repeats came from the cache" if cached else "no pair was asked twice in the same order"
+            )
+        ]
     agreeing = np.sum([c * (c - 1) for c in counts], axis=0)[several] / (total * (total - 1))[several]
     pair = np.flatnonzero(several) // 3
     cells = np.bincount(pair, minlength=table.n)
@@ -40,14 +44,22 @@ def failures(table: Table, *, level: float) -> list[Measure]:
     values = mean[asked]
     measure = share_of("failures.rate", "Asks without a verdict", values, table.group_of[asked], level=level)
     reasons = Counter(reason for reason, gone in zip(table.reasons, table.missing, strict=True) if gone)
-    measures = [measure.noting(reasons=dict(sorted(reasons.items(), key=str)), asks=len(missing), missing=int(missing.sum()))]
+    measures = [
+        measure.noting(reasons=dict(sorted(reasons.items(), key=str)), asks=len(missing), missing=int(missing.sum()))
+    ]
     ab, ba, pair = table.matched()
     if len(pair) and table.missing.any():
         gaps = missing[ba] - missing[ab]
         found = stats.clustered_mean(gaps, groups=table.group_of[pair], bounds=(-1.0, 1.0), level=level)
         p = stats.sign_flip_test(np.bincount(table.group_of[pair], weights=gaps)).pvalue
         title = "Failures with the better answer second minus first"
-        measures.append(Measure(Finding("failures.order_gap", title, found.estimate, found.interval, found.n, found.groups, p, found.method)))
+        measures.append(
+            Measure(
+                Finding(
+                    "failures.order_gap", title, found.estimate, found.interval, found.n, found.groups, p, found.method
+                )
+            )
+        )
     return measures
 
 

@@ -109,7 +109,8 @@ class Table:
         return np.where(self.order == 0, 1.0 - self.error, self.error)
 
     def rows(self, order: int) -> Bools:
-        return self.order == order
+        rows: Bools = self.order == order
+        return rows
 
     @cached_property
     def both(self) -> Bools:
@@ -117,8 +118,8 @@ class Table:
         asked = np.zeros((2, self.n), dtype=bool)
         for order in (0, 1):
             asked[order, self.pair[self.rows(order)]] = True
-        result: Bools = asked[0] & asked[1]
-        return result
+        both: Bools = asked[0] & asked[1]
+        return both
 
     def per_pair(self, values: Floats, *, low: float = 0.0, high: float = 1.0, rows: Bools | None = None) -> PerPair:
         """Mean of `values` by pair: over the repeats of each order, then over the orders, so that an order that

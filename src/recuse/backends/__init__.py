@@ -23,7 +23,7 @@ PROVIDERS = {
 
 
 def open_backend(name: str, options: Options | None = None) -> Backend:
-    """The backend for `provider/model`. Raises UsageError for an unknown provider, MissingExtra for a missing package."""
+    """The backend for `provider/model`. Raises UsageError for an unknown one, MissingExtra for a missing package."""
     provider, slash, model = name.partition("/")
     if not slash or not model or provider not in PROVIDERS:
         known = ", ".join(f"{p}/…" for p in PROVIDERS)

@@ -65,7 +65,7 @@ class PythonBackend:
         self, model: str, function: Callable[[list[dict[str, str]]], object], version: str, options: Options
     ) -> None:
         self.name = f"python/{model}"
-        self.capabilities = Capabilities(temperature=False, max_context=options.max_context, local=True)
+        self.capabilities = Capabilities(temperature=False, max_context=options.max_context)
         self._model, self._function, self._version, self._options = model, function, version, options
 
     def body(self, ask: Ask) -> dict[str, Any]:

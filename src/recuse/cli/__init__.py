@@ -38,7 +38,9 @@ def _version(shown: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and exit."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
 ) -> None:
     """Examine an LLM judge before you trust it."""
 
@@ -58,7 +60,7 @@ def run(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("recuse: interrupted. Run the same command again to resume.")
         return 130
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last resort: whatever it is, say it and exit with 70
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
             _say(f"recuse: {error.format_message()} See recuse --help.")
             return 2
@@ -70,7 +72,7 @@ def _internal(error: Exception) -> int:
     import traceback
 
     traceback.print_exception(error)
-    _say(f"recuse: internal error ({type(error).__name__}). Nothing that was paid for is lost; please report the lines above.")
+    _say(f"recuse: internal error ({type(error).__name__}). What was paid for is kept; please report the lines above.")
     return 70
 
 

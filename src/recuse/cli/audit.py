@@ -6,90 +6,92 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
+from recuse.cli import options
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
-    from recuse.audit import AuditConfig, Plan
+    from recuse.examine import AuditConfig, Plan
     from recuse.report.result import AuditResult
 
 _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
-_JUDGE, _WHAT, _RUN, _COST, _OUT, _RECORDED, _TRUST = (
-    "The judge", "What it is asked", "The run", "Cost", "Output", "Recorded verdicts", "Trust",
-)  # fmt: skip
-
-
-def _option(*names: str, group: str, help: str, **more: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=group, help=help, show_default=more.pop("show_default", False), **more)
 
 
 def audit(
-    judge: Annotated[str | None, _option("--judge", group=_JUDGE, help="provider/model, e.g. openai/gpt-4o-mini, vllm/ORG/NAME, llamacpp/FILE.gguf, python/pkg.module:function.")] = None,
-    base_url: Annotated[str | None, _option("--base-url", group=_JUDGE, help="An OpenAI- or Anthropic-compatible server (vLLM, llama.cpp, Ollama, LM Studio).")] = None,
-    pairs: Annotated[str | None, _option("--pairs", group=_WHAT, help="JSONL, CSV or Parquet file, hf:org/name[:config][:split], or demo.")] = None,
-    preset: Annotated[str | None, _option("--preset", group=_WHAT, help="The form of the pairs; found from the columns when not given.")] = None,
-    column: Annotated[list[str] | None, _option("--column", group=_WHAT, help="ROLE=COLUMN, repeatable: prompt, chosen, rejected, or a, b, label; group, domain, reference.")] = None,
-    group: Annotated[str | None, _option("--group", group=_WHAT, help="Column that names pairs of one source question. Default: the normalised question.")] = None,
-    skip_bad: Annotated[bool, _option("--skip-bad", group=_WHAT, help="Leave out unusable rows and count them, instead of stopping.")] = False,
-    limit: Annotated[int | None, _option("--limit", group=_WHAT, min=1, help="A seeded sample of whole groups, about this many pairs.")] = None,
-    prompt: Annotated[str, _option("--prompt", group=_WHAT, help="A prompt that ships with recuse, or a file.", show_default=True)] = "pairwise/label",
-    repeats: Annotated[int, _option("--repeats", group=_RUN, min=1, help="Fresh calls for each pair and order.", show_default=True)] = 1,
-    temperature: Annotated[str, _option("--temperature", group=_RUN, help="A number, or 'default' for the provider's own.", show_default=True)] = "0",
-    max_tokens: Annotated[int | None, _option("--max-tokens", group=_RUN, min=1, help="Default: as the prompt says.")] = None,
-    choice: Annotated[bool, _option("--choice", group=_RUN, help="Restrict replies to the labels, where the engine can.")] = False,
-    seed: Annotated[int, _option("--seed", group=_RUN, help="For the sample of pairs and for sampling.", show_default=True)] = 0,
-    concurrency: Annotated[int | None, _option("--concurrency", group=_RUN, min=1, help="Calls in flight at most.")] = None,
-    rpm: Annotated[float | None, _option("--rpm", group=_RUN, min=0.001, help="Requests a minute at most.")] = None,
-    tpm: Annotated[float | None, _option("--tpm", group=_RUN, min=1, help="Tokens a minute at most.")] = None,
-    timeout: Annotated[float, _option("--timeout", group=_RUN, min=0.01, help="Seconds for one call.", show_default=True)] = 120.0,
-    attempts: Annotated[int, _option("--attempts", group=_RUN, min=1, help="Tries of one ask.", show_default=True)] = 8,
-    max_context: Annotated[int | None, _option("--max-context", group=_RUN, min=64, help="Tokens of context for a local engine.")] = None,
-    device: Annotated[str | None, _option("--device", group=_RUN, help="Device of the hf backends, e.g. cuda:0.")] = None,
-    max_cost: Annotated[float | None, _option("--max-cost", group=_COST, min=0.0, help="Stop cleanly before the run costs more; it can be resumed.")] = None,
-    prices: Annotated[Path | None, _option("--prices", group=_COST, help="A TOML file of prices that go before the shipped ones.")] = None,
-    cache: Annotated[Path | None, _option("--cache", group=_COST, help="A ledger file that several runs share.")] = None,
-    dry_run: Annotated[bool, _option("--dry-run", group=_COST, help="Say calls, tokens and money, and ask nothing.")] = False,
-    verdicts: Annotated[Path | None, _option("--verdicts", group=_RECORDED, help="Audit recorded verdicts instead of a judge; nothing is asked.")] = None,
-    format: Annotated[str | None, _option("--format", group=_RECORDED, help="Form of the file: judgebench-outputs, judgebench-scores, llmbar, amel, pandalm, alpaca-eval, mt-bench, plain.")] = None,
-    where: Annotated[list[str] | None, _option("--where", group=_RECORDED, help="KEY=VALUE, repeatable: only these rows.")] = None,
-    recorded: Annotated[bool, _option("--recorded/--reread", group=_RECORDED, help="Take the recorded decision, or read the text again.", show_default=True)] = False,
-    text_format: Annotated[str, _option("--text-format", group=_RECORDED, help="Verdict format of the text in plain files.", show_default=True)] = "bracket",
-    gate: Annotated[Path | None, _option("--gate", group=_OUT, help="Tolerances, a gate.toml. Default: the one that ships.")] = None,
-    out: Annotated[Path | None, _option("--out", group=_OUT, help="Run folder. Default: one under recuse-runs/ that the same command finds again.")] = None,
-    as_json: Annotated[bool, _option("--json", group=_OUT, help="Print findings.json on standard output and nothing else.")] = False,
-    quiet: Annotated[bool, _option("--quiet", "-q", group=_OUT, help="Print the outcome line only.")] = False,
-    trust_remote_code: Annotated[bool, _option("--trust-remote-code", group=_TRUST, help="Let a downloaded model run its own Python code.")] = False,
-    allow_pickle: Annotated[bool, _option("--allow-pickle", group=_TRUST, help="Load pickled weights, which can run code.")] = False,
-) -> int:  # fmt: skip
+    judge: options.Judge = None,
+    base_url: options.BaseUrl = None,
+    pairs: options.Pairs = None,
+    preset: options.Preset = None,
+    column: options.Column = None,
+    group: options.Group = None,
+    skip_bad: options.SkipBad = False,
+    limit: options.Limit = None,
+    prompt: options.Prompt = "pairwise/label",
+    repeats: options.Repeats = 1,
+    temperature: options.Temperature = "0",
+    max_tokens: options.MaxTokens = None,
+    choice: options.Choice = False,
+    seed: options.Seed = 0,
+    concurrency: options.Concurrency = None,
+    rpm: options.Rpm = None,
+    tpm: options.Tpm = None,
+    timeout: options.Timeout = 120.0,
+    attempts: options.Attempts = 12,
+    max_context: options.MaxContext = None,
+    device: options.Device = None,
+    max_cost: options.MaxCost = None,
+    prices: options.Prices = None,
+    cache: options.Cache = None,
+    dry_run: options.DryRun = False,
+    verdicts: options.Verdicts = None,
+    format: options.Form = None,
+    where: options.Where = None,
+    recorded: options.Recorded = False,
+    text_format: options.TextFormat = "bracket",
+    gate: options.Gate = None,
+    out: options.Out = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+    allow_pickle: options.AllowPickle = False,
+) -> int:
     """Tell whether a judge is fit: error rate, position, length, stability and failures, with intervals.
 
     Exit codes: 0 fit, 1 recuse, 3 inconclusive; 2 usage, 4 incomplete and resumable, 130 interrupted.
     """
-    from recuse.audit import AuditConfig, RecordedConfig, audit_recorded
     from recuse.backends import Options
+    from recuse.examine import AuditConfig, RecordedConfig, audit_recorded
 
     if verdicts is not None:
         if judge or pairs:
-            raise UsageError("--verdicts goes without --judge and --pairs.", hint="Recorded verdicts are not asked again.")
-        reading = RecordedConfig(verdicts, format, tuple(where or ()), "recorded" if recorded else "reread", text_format, gate, out)
+            raise UsageError(
+                "--verdicts goes without --judge and --pairs.", hint="Recorded verdicts are not asked again."
+            )
+        reading = RecordedConfig(
+            verdicts, format=format, where=tuple(where or ()), reading="recorded" if recorded else "reread",
+            text_format=text_format, gate=gate, out=out,
+        )  # fmt: skip
         return _show(audit_recorded(reading), as_json, quiet)
     if not judge or not pairs:
         raise UsageError("What is to be audited?", hint="Give --judge and --pairs, or --verdicts.")
     config = AuditConfig(
-        judge, pairs, prompt, repeats, limit, seed, gate, out, _temperature(temperature), max_tokens, choice, preset,
-        _columns(column or []), group, skip_bad,
-        Options(base_url, concurrency, rpm, tpm, timeout, attempts, trust_remote_code, allow_pickle, device, max_context),
-        cache, prices, max_cost,
+        judge=judge, pairs=pairs, prompt=prompt, repeats=repeats, limit=limit, seed=seed, gate=gate, out=out,
+        temperature=_temperature(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
+        columns=_columns(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
+        options=Options(
+            base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
+            max_attempts=attempts, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle, device=device,
+            max_context=max_context,
+        ),
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet)
 
 
 def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
-    from recuse.audit import plan_audit, run_audit
+    from recuse.examine import plan_audit, run_audit
     from recuse.report.terminal import Progress
 
     plan = plan_audit(config)
@@ -116,7 +118,11 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
     if as_json:
         typer.echo(json.dumps({"schema": 1, "judge": plan.config.judge, **said}))
         return 0
-    cost = "no price known: give one with --prices" if said["cost"] is None else f"at most about {said['cost']:.4f} US dollars"
+    cost = (
+        "no price known: give one with --prices"
+        if said["cost"] is None
+        else f"at most about {said['cost']:.4f} US dollars"
+    )
     typer.echo(
         f"{plan.config.judge}: {said['calls']:,} calls, at most about {said['tokens_in']:,} tokens in and "
         f"{said['tokens_out']:,} out; {cost}. Nothing was asked."
@@ -165,7 +171,7 @@ def _columns(given: list[str]) -> dict[str, str]:
 
 @contextmanager
 def _stoppable() -> Iterator[threading.Event]:
-    """The first Ctrl-C (or SIGTERM) ends the run after the calls in flight, since they are paid for; the second at once."""
+    """The first Ctrl-C (or SIGTERM) ends the run after the calls in flight, which are paid for; the second at once."""
     stop = threading.Event()
 
     def handle(number: int, frame: object) -> None:

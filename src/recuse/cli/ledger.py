@@ -23,7 +23,9 @@ def verify(run: Run) -> None:
     for problem in problems[:20]:
         typer.echo(f"{problem.key or 'file'}: {problem.what}")
     if problems:
-        raise InputError(f"{len(problems)} problems in {count} replies", path=found.path, hint="Restore it from a copy.")
+        raise InputError(
+            f"{len(problems)} problems in {count} replies", path=found.path, hint="Restore it from a copy."
+        )
     typer.echo(f"{count:,} replies, all intact.")
 
 

@@ -19,7 +19,7 @@ Scale = tuple[float, float]
 
 
 def forest(findings: Sequence[Finding], *, name: str, title: str) -> str:
-    """Estimate (mark), 95 % interval (bar), limits over all completions (thin whisker) and tolerance (band) of each finding.
+    """Estimate (mark), interval (bar), limits over all completions (whisker) and tolerance (band) of each finding.
 
     Fractions share an axis from 0 to 1, differences one from -1 to 1; anything wider has an axis of its own. `name`
     makes ids unique in the page. The description repeats the plot in words.

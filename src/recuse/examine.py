@@ -27,8 +27,11 @@ from recuse.report.result import AuditResult
 from recuse.run import RunFolder, default_folder
 from recuse.types import Sampling
 
-_BY_FIRST_TOKEN = frozenset({"label", "number"})  # formats whose verdict is the first token, so log-probabilities say it
+_BY_FIRST_TOKEN = frozenset(
+    {"label", "number"}
+)  # formats whose verdict is the first token, so log-probabilities say it
 _TOP_LOGPROBS = 20
+_ROOM_TO_THINK = 2048  # tokens: models behind an API may reason before they answer, and are cut without room for it
 Watch = Callable[[Spend, int], None]  # called after every reply with the spend so far and the number of asks
 
 
@@ -51,7 +54,7 @@ class AuditConfig:
     columns: Mapping[str, str] = field(default_factory=dict)
     group: str | None = None
     skip_bad: bool = False
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     cache: Path | None = None
     prices: Path | None = None
     max_cost: float | None = None
@@ -121,7 +124,11 @@ def plan_audit(config: AuditConfig) -> Plan:
         notes.append("A reward model: each answer is scored alone, so position cannot matter; no prompt is used.")
     by_first_token = prompt is not None and prompt.spec.format in _BY_FIRST_TOKEN
     if by_first_token:
-        read = "log-probabilities of the label tokens" if can.logprobs else "the reply's text: this judge gives no log-probabilities"
+        read = (
+            "log-probabilities of the label tokens"
+            if can.logprobs
+            else "the reply's text: this judge gives no log-probabilities"
+        )
         notes.append(f"Verdicts are read from {read}.")
     temperature = config.temperature if can.temperature else None
     if not can.temperature:
@@ -130,25 +137,44 @@ def plan_audit(config: AuditConfig) -> Plan:
     repeats = config.repeats
     if deterministic and repeats > 1:
         repeats = 1
-        notes.append(f"Asked once, not {config.repeats} times: at temperature 0 a repeat says nothing. Set --temperature to measure stability.")
+        notes.append(
+            f"Asked once, not {config.repeats} times: at temperature 0 a repeat says nothing. "
+            "Set --temperature to measure stability."
+        )
     sampling = Sampling(
         temperature=temperature,
-        max_tokens=config.max_tokens or (prompt.max_tokens if prompt else 1),
+        max_tokens=config.max_tokens or _max_tokens(config, prompt, backend),
         seed=config.seed if can.seed and temperature != 0.0 else None,
         top_logprobs=_TOP_LOGPROBS if by_first_token and can.logprobs else 0,
         choice=config.choice and can.choice,
     )
     price = _price(config, backend)
     if price is None and config.max_cost is not None:
-        raise UsageError(f"There is no price for {config.judge}, so --max-cost cannot hold.", hint="Give one with --prices FILE.")
+        raise UsageError(
+            f"There is no price for {config.judge}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
+        )
     return Plan(config, pairs, prompt, Design(prompt, sampling, repeats), backend, price, tuple(notes), deterministic)
 
 
+def _max_tokens(config: AuditConfig, prompt: Prompt | None, backend: Backend) -> int:
+    """The limit where the user names none: a cap, not a target, since a judge that does not think stops by itself."""
+    if prompt is None:
+        return 1
+    can, served = backend.capabilities, backend.capabilities.local or config.options.base_url is not None
+    if not served:
+        return max(prompt.max_tokens, _ROOM_TO_THINK)
+    one_token = prompt.spec.format in _BY_FIRST_TOKEN and all(len(label) == 1 for label in prompt.spec.labels)
+    return 1 if one_token and can.logprobs else prompt.max_tokens
+
+
 def _price(config: AuditConfig, backend: Backend) -> Price | None:
-    return Price(0.0, 0.0) if backend.capabilities.local else price_of(config.judge, config.prices)
+    """What the table says, even of a server on this machine, which may be a proxy; what runs here is free otherwise."""
+    return price_of(config.judge, config.prices) or (Price(0.0, 0.0) if backend.capabilities.local else None)
 
 
-def run_audit(plan: Plan, *, watch: Watch = lambda spend, total: None, stop: threading.Event | None = None) -> AuditResult:
+def run_audit(
+    plan: Plan, *, watch: Watch = lambda spend, total: None, stop: threading.Event | None = None
+) -> AuditResult:
     """Ask, read, measure, decide and write the run folder.
 
     Raises Incomplete when the run stopped early; the folder then holds every reply that came, and the same
@@ -235,7 +261,11 @@ def audit_recorded(config: RecordedConfig) -> AuditResult:
     started = time.monotonic()
     gate, gate_name = _gate(config.gate)
     found = load_recorded(
-        config.verdicts, format=config.format, where=config.where, reading=config.reading, text_format=config.text_format
+        config.verdicts,
+        format=config.format,
+        where=config.where,
+        reading=config.reading,
+        text_format=config.text_format,
     )
     judge_name = found.judge or "recorded verdicts"
     settings = {
@@ -258,7 +288,9 @@ def audit_recorded(config: RecordedConfig) -> AuditResult:
         )  # fmt: skip
 
 
-def audit(judge: str, pairs: str, *, out: Path | str | None = None, gate: Path | str | None = None, **settings: Any) -> AuditResult:
+def audit(
+    judge: str, pairs: str, *, out: Path | str | None = None, gate: Path | str | None = None, **settings: Any
+) -> AuditResult:
     """Audit `judge` ("provider/model") on `pairs`; the Python form of `recuse audit`. `settings` as in AuditConfig."""
     config = AuditConfig(judge, pairs, out=Path(out) if out else None, gate=Path(gate) if gate else None, **settings)
     plan = plan_audit(config)

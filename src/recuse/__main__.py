@@ -1,0 +1,5 @@
+"""`python -m recuse` is the command `recuse`."""
+
+from recuse.cli import main
+
+main()
