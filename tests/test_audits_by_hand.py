@@ -55,6 +55,11 @@ def test_the_pooled_rule_is_the_sign_of_the_sum() -> None:
     assert estimate(table(ROWS), "accuracy.pooled") == pytest.approx(3 / 6)
 
 
+def test_the_average_counts_a_missing_verdict_as_wrong() -> None:
+    right = [1, 1 / 2, 1 / 4, 0, 1 / 2, 3 / 4]
+    assert estimate(table(ROWS), "accuracy.average") == pytest.approx(sum(right) / 6)
+
+
 def test_consistency_counts_a_double_tie_and_never_a_missing_verdict() -> None:
     t = table({**ROWS, "7": ("t", "t"), "8": ("-", "-")})
     assert estimate(t, "position.consistency") == pytest.approx(3 / 8)  # 1, 4, 7

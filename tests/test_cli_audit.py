@@ -197,3 +197,27 @@ def test_a_bug_exits_with_70_and_is_not_called_the_users_fault(
     monkeypatch.setattr("recuse.examine.plan_audit", lambda config: 1 / 0)
     assert audit("--judge", "fake/skill=1", "--pairs", "demo") == 70
     assert "internal error (ZeroDivisionError)" in capsys.readouterr().err
+
+
+def test_threads_faults_and_chunks_change_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for name, judge, concurrency in (
+        ("a", "skill=1,fail=0.3", "16"),
+        ("b", "skill=1,fail=0.3", "1"),
+        ("c", "skill=1", "1"),
+    ):
+        audit(
+            "--judge",
+            f"fake/{judge}",
+            "--pairs",
+            "demo",
+            "--concurrency",
+            concurrency,
+            "--out",
+            str(tmp_path / name),
+            "--json",
+        )
+        printed.append(json.loads(capsys.readouterr().out)["findings"])
+    assert printed[0] == printed[1] == printed[2]
+    rows = [pq.read_table(tmp_path / name / "judgements.parquet").to_pylist() for name in "abc"]
+    assert rows[0] == rows[1] == rows[2]

@@ -12,7 +12,7 @@ import recuse
 FLOW = [
     "errors", "types", "assets", "extras", "verdict", "prompts", "library", "pairs", "asks", "prices", "weights",
     "backends", "ledger", "judge", "judgements", "recorded", "stats", "audits", "gate", "report", "run", "conclude",
-    "examine", "cli",
+    "examine", "reexamine", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 

@@ -125,10 +125,9 @@ def test_llmbar_palm2_read_again_is_consistent_where_its_record_is_not(data_dir:
 def test_pandalm_agreement_with_the_majority(data_dir: Path, judge: str, published: float) -> None:
     path = data_dir / "pandalm" / "recorded_judgments_999.jsonl"
     found = load_recorded(path, where={"judge": judge})
-    accuracy = found.extra["three_way_accuracy"]
-    assert accuracy["estimate"] == pytest.approx(published, abs=5e-5)
-    assert accuracy["n"] == 999
-    assert accuracy["missing_as_wrong"] == (25 if judge == "gpt35" else 0)
+    assert len(found.three_way) == 999
+    assert sum(row.right for row in found.three_way) / 999 == pytest.approx(published, abs=5e-5)
+    assert sum(row.missing for row in found.three_way) == (25 if judge == "gpt35" else 0)
     assert len(found.judgements) + len(found.without_gold) == 999
 
 

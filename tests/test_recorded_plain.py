@@ -145,8 +145,7 @@ def test_pairs_without_a_better_answer_are_set_apart_and_counted(tmp_path: Path)
     assert [j.pair for j in found.without_gold] == ["q", "r", "s"]
     assert any(note.startswith("3 rows have no better answer") for note in found.notes)
     # p and q agree with their gold, r has no verdict, s has no gold
-    accuracy = found.extra["three_way_accuracy"]
-    assert (accuracy["right"], accuracy["n"], accuracy["missing_as_wrong"]) == (2, 3, 1)
+    assert [(row.right, row.missing) for row in found.three_way] == [(True, False), (True, False), (False, True)]
 
 
 def test_group_domain_and_lengths_follow_the_pair(tmp_path: Path) -> None:

@@ -150,10 +150,10 @@ def test_pandalm_holds_two_judges_and_a_tie_may_be_right(tmp_path: Path) -> None
         ("BA", None, "no_verdict"),
     ]
     assert [j.pair for j in found.without_gold] == ["1"]
-    assert found.extra["three_way_accuracy"]["right"] == 2
+    assert [row.right for row in found.three_way] == [True, True, False]
     assert found.other is None
     assert any("3 of 3 rows (pandalm) have no text" in note for note in found.notes)
-    assert load(tmp_path, rows, where=["judge=pandalm"]).extra["three_way_accuracy"]["right"] == 2
+    assert sum(row.right for row in load(tmp_path, rows, where=["judge=pandalm"]).three_way) == 2
 
 
 def test_alpaca_eval_order_follows_from_the_place_named_and_the_answer_preferred(tmp_path: Path) -> None:

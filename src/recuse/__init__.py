@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recuse.examine import audit, audit_recorded
+    from recuse.examine import audit
     from recuse.pairs import load_pairs
+    from recuse.reexamine import audit_recorded
 
 __all__ = ["__version__", "audit", "audit_recorded", "load_pairs"]
 
-_HOMES = {"audit": "recuse.examine", "audit_recorded": "recuse.examine", "load_pairs": "recuse.pairs"}
+_HOMES = {"audit": "recuse.examine", "audit_recorded": "recuse.reexamine", "load_pairs": "recuse.pairs"}
 
 
 def __getattr__(name: str) -> Any:

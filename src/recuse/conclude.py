@@ -10,7 +10,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from recuse.audits import Table, measure_all
+from recuse.audits import Measure, Table, measure_all
 from recuse.gate import Gate, decide
 from recuse.report.result import AuditResult
 from recuse.run import RunFolder
@@ -34,18 +34,19 @@ def conclude(
     notes: Iterable[str],
     provider: Mapping[str, Any],
     cases: Sequence[Mapping[str, Any]] = (),
+    extra: Sequence[Measure] = (),
     other: Table | None = None,
     other_name: str = "",
 ) -> AuditResult:
-    """Measure `table`, apply `gate`, and write judgements.parquet, findings.json, report.md and report.html.
+    """Measure `table`, add the `extra` measures, apply `gate`, and write the results into the run folder.
 
     `other` is a second reading of the same verdicts; its estimates stand beside those that differ. Every call is
     recorded as a look in run.toml.
     """
-    decided = decide(measure_all(table, level=gate.level), gate)
+    decided = decide([*measure_all(table, level=gate.level), *extra], gate)
     findings = decided.findings
     if other is not None:
-        findings = _beside(findings, decide(measure_all(other, level=gate.level), gate).findings, other_name)
+        findings = _beside(findings, [m.finding for m in measure_all(other, level=gate.level)], other_name)
     looks = [*run.read().get("looks", []), {"at": int(time.time()), "outcome": decided.outcome, "pairs": table.n}]
     config = run.record(
         gate=gate.plain(), provider=provider, looks=looks,

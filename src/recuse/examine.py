@@ -1,4 +1,4 @@
-"""`recuse audit`: examine one judge on labelled pairs, or on verdicts that were recorded elsewhere."""
+"""`recuse audit --judge`: examine one judge on labelled pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from recuse.asks import Design, make_asks
 from recuse.audits import Table
@@ -22,7 +22,6 @@ from recuse.ledger import Ledger
 from recuse.pairs import PairSet, load_pairs
 from recuse.prices import Price, price_of
 from recuse.prompts import Prompt, load_prompt
-from recuse.recorded import load_recorded
 from recuse.report.result import AuditResult
 from recuse.run import RunFolder, default_folder
 from recuse.types import Sampling
@@ -181,7 +180,7 @@ def run_audit(
     configuration resumes it.
     """
     config, pairs, started = plan.config, plan.pairs, time.monotonic()
-    gate, gate_name = _gate(config.gate)
+    gate, gate_name = named_gate(config.gate)
     settings = plan.run_table()
     ids = [str(id) for id in pairs.column("id")]
     groups = dict(zip(ids, pairs.column("group"), strict=True))
@@ -211,7 +210,7 @@ def run_audit(
         )  # fmt: skip
 
 
-def _gate(path: Path | None) -> tuple[Gate, str]:
+def named_gate(path: Path | None) -> tuple[Gate, str]:
     return load_gate(path), str(path) if path else "default"
 
 
@@ -241,51 +240,6 @@ def _said(spend: Spend) -> list[str]:
     if len(spend.models) > 1:
         lines.append("More than one model version answered: the findings mix them.")
     return lines
-
-
-@dataclass(frozen=True)
-class RecordedConfig:
-    """An audit of verdicts that were recorded elsewhere: nothing is asked."""
-
-    verdicts: Path
-    format: str | None = None
-    where: tuple[str, ...] = ()
-    reading: Literal["reread", "recorded"] = "reread"
-    text_format: str = "bracket"
-    gate: Path | None = None
-    out: Path | None = None
-
-
-def audit_recorded(config: RecordedConfig) -> AuditResult:
-    """Audit recorded verdicts. Raises InputError and UsageError as `recorded.load_recorded` does."""
-    started = time.monotonic()
-    gate, gate_name = _gate(config.gate)
-    found = load_recorded(
-        config.verdicts,
-        format=config.format,
-        where=config.where,
-        reading=config.reading,
-        text_format=config.text_format,
-    )
-    judge_name = found.judge or "recorded verdicts"
-    settings = {
-        "verdicts": str(config.verdicts), "verdicts_hash": found.hash, "format": found.preset,
-        "where": list(config.where), "reading": found.reading,
-        "text_format": config.text_format if found.preset == "plain" else None,
-    }  # fmt: skip
-    table, other = (
-        Table.build(judged, domains=found.domains, lengths=found.lengths, gold=found.gold) if judged else None
-        for judged in (found.judgements, found.other)
-    )
-    if table is None:
-        raise UsageError(f"{config.verdicts}: no row can be judged.", hint="Check --format and --where.")
-    with RunFolder(config.out or default_folder("recorded", judge_name, settings), settings) as run:
-        return conclude(
-            run, found.judgements, table=table, gate=gate, gate_name=gate_name, judge=judge_name,
-            pairs=f"{config.verdicts} ({table.n} pairs)", prompt=f"recorded: {found.preset}",
-            usage={"calls": 0, "seconds": round(time.monotonic() - started, 1)}, notes=found.notes, provider={},
-            other=other, other_name="recorded" if found.reading == "reread" else "reread",
-        )  # fmt: skip
 
 
 def audit(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from recuse import stats
@@ -11,21 +13,22 @@ from recuse.types import Finding
 
 _TITLES = {
     "accuracy.error_rate": "Error rate, both orders averaged",
+    "accuracy.average": "Right verdicts, a missing one counted as wrong (LLMBar's average)",
     "accuracy.pooled": "Accuracy by summed verdicts (JudgeBench's rule)",
     "accuracy.consistent": "Right in both orders",
 }
 
 
 def accuracy(table: Table, *, level: float) -> list[Measure]:
-    """Error rate over both orders, by order, the gap between orders, and two published forms of accuracy.
+    """Error rate over both orders, by order, the gap between orders, and three published forms of accuracy.
 
-    Sources: the pooled rule is that of JudgeBench (Tan et al. 2024, arXiv 2410.12784): over all verdicts on a pair,
-    right +1, wrong -1, else 0; the pair is right when the sum is positive.
+    Sources: the average is LLMBar's (Zeng et al. 2023, arXiv 2310.07641). The pooled rule is JudgeBench's (Tan et al.
+    2024, arXiv 2410.12784): over all verdicts on a pair, right +1, wrong -1, else 0; right when the sum is positive.
     """
     if not table.gold:
         return [unmeasured(id, title, NO_GOLD) for id, title in _TITLES.items()]
     error = share("accuracy.error_rate", _TITLES["accuracy.error_rate"], table.per_pair(table.error), level=level)
-    return [error, *_by_order(table, level), _pooled(table, level), _consistent(table, level)]
+    return [error, *_by_order(table, level), _average(table, level), _pooled(table, level), _consistent(table, level)]
 
 
 def _by_order(table: Table, level: float) -> list[Measure]:
@@ -61,6 +64,15 @@ def _by_order(table: Table, level: float) -> list[Measure]:
     return [*measures, Measure(finding)]
 
 
+def _average(table: Table, level: float) -> Measure:
+    right = np.where(table.missing, 0.0, 1.0 - table.error)
+    at_most = np.where(table.missing, 1.0, right)
+    everyone = np.ones(table.n, dtype=bool)
+    values, high = table.mean_by_order(right)[0], table.mean_by_order(at_most)[0]
+    id = "accuracy.average"
+    return share(id, _TITLES[id], PerPair(values, everyone, high, values, table.group_of), level=level)
+
+
 def _pooled(table: Table, level: float) -> Measure:
     signs = np.where(table.missing, 0.0, 1.0 - 2.0 * table.error)
     sums = np.bincount(table.pair, weights=signs, minlength=table.n)
@@ -81,6 +93,14 @@ def _consistent(table: Table, level: float) -> Measure:
     values, groups = mean_by_pair(table, pair, right[0] & right[1])
     high, _ = mean_by_pair(table, pair, could[0] & could[1])
     return share_of(id, _TITLES[id], values, groups, level=level, high=high)
+
+
+def three_way(right: Sequence[bool], missing: Sequence[bool], groups: Sequence[str], *, level: float) -> Measure:
+    """Agreement with a gold that may be a tie, over rows of recorded verdicts; a missing verdict is wrong."""
+    values, gone = np.array(right, dtype=float), np.array(missing, dtype=bool)
+    codes = np.unique(np.array(groups), return_inverse=True)[1]
+    title = "Agreement with a gold that may be a tie"
+    return share_of("accuracy.three_way", title, values, codes, level=level, high=np.where(gone, 1.0, values))
 
 
 def mean_by_pair(table: Table, pair: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

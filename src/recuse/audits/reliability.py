@@ -40,7 +40,7 @@ def stability(table: Table, *, level: float) -> list[Measure]:
 def failures(table: Table, *, level: float) -> list[Measure]:
     """Share of asks without a verdict, by reason, and the gap between the orders."""
     missing = table.missing.astype(float)
-    mean, asked = table._by_order(missing, np.ones(len(missing), dtype=bool))
+    mean, asked = table.mean_by_order(missing)
     values = mean[asked]
     measure = share_of("failures.rate", "Asks without a verdict", values, table.group_of[asked], level=level)
     reasons = Counter(reason for reason, gone in zip(table.reasons, table.missing, strict=True) if gone)

@@ -128,11 +128,13 @@ class Table:
         filled = [np.where(self.missing, missing, values) for missing in (0.0, high, low)]
         weights = [kept & ~self.missing, kept, kept]
         (mean, answered), (upper, asked), (lower, _) = (
-            self._by_order(v, w) for v, w in zip(filled, weights, strict=True)
+            self.mean_by_order(v, w) for v, w in zip(filled, weights, strict=True)
         )
         return PerPair(mean[asked], answered[asked], upper[asked], lower[asked], self.group_of[asked])
 
-    def _by_order(self, values: Floats, kept: Bools) -> tuple[Floats, Bools]:
+    def mean_by_order(self, values: Floats, kept: Bools | None = None) -> tuple[Floats, Bools]:
+        """By pair: the mean over the kept rows of each order, averaged over the orders that have any, and whether one has."""
+        kept = np.ones(len(values), dtype=bool) if kept is None else kept
         total, orders = np.zeros(self.n), np.zeros(self.n)
         for order in range(3):
             rows = kept & self.rows(order)

@@ -63,7 +63,8 @@ def audit(
     Exit codes: 0 fit, 1 recuse, 3 inconclusive; 2 usage, 4 incomplete and resumable, 130 interrupted.
     """
     from recuse.backends import Options
-    from recuse.examine import AuditConfig, RecordedConfig, audit_recorded
+    from recuse.examine import AuditConfig
+    from recuse.reexamine import RecordedConfig, audit_recorded
 
     if verdicts is not None:
         if judge or pairs:

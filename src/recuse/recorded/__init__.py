@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from recuse.assets import digest
 from recuse.errors import UsageError
@@ -37,6 +37,15 @@ class Differing:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreeWay:
+    """Whether a verdict is the gold, which may be a tie."""
+
+    group: str
+    right: bool
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """Judgements of one judge in one setting. Where `gold` is false, "chosen" stands for the source's answer A."""
 
@@ -57,7 +66,7 @@ class Recorded:
     domains: Mapping[str, str]
     lengths: Mapping[str, tuple[int, int]]  # characters of the chosen and the rejected answer, where known
     notes: list[str]
-    extra: Mapping[str, Any] = field(default_factory=dict)  # "three_way_accuracy" where the gold has ties
+    three_way: list[ThreeWay]  # agreement row by row where the gold has ties, else empty
 
 
 def load_recorded(
@@ -130,7 +139,7 @@ def load_recorded(
         domains={entry.pair: entry.domain for entry in entries if entry.domain is not None},
         lengths=_lengths(entries),
         notes=notes,
-        extra=_three_way(entries, picked),
+        three_way=_three_way(entries, picked),
     )
 
 
@@ -191,12 +200,12 @@ def _lengths(entries: Sequence[Entry]) -> dict[str, tuple[int, int]]:
     return {pair: (chars[1], chars[0]) if gold == "B" else chars for pair, chars, gold in known}
 
 
-def _three_way(entries: Sequence[Entry], picked: Sequence[Verdict]) -> dict[str, Any]:
-    """Agreement with a gold that may be a tie, over all rows that have one; a missing verdict is wrong."""
+def _three_way(entries: Sequence[Entry], picked: Sequence[Verdict]) -> list[ThreeWay]:
+    """Every row with a gold, where some gold is a tie; empty where none is."""
     if not any(entry.gold == "tie" for entry in entries):
-        return {}
-    with_gold = [(entry, verdict) for entry, verdict in zip(entries, picked, strict=True) if entry.gold]
-    right = sum(shown(verdict.outcome, entry.swapped) == entry.gold for entry, verdict in with_gold)
-    missing = sum(verdict.outcome is None for _, verdict in with_gold)
-    accuracy = {"estimate": right / len(with_gold), "right": right, "n": len(with_gold), "missing_as_wrong": missing}
-    return {"three_way_accuracy": accuracy}
+        return []
+    return [
+        ThreeWay(entry.group, shown(verdict.outcome, entry.swapped) == entry.gold, verdict.outcome is None)
+        for entry, verdict in zip(entries, picked, strict=True)
+        if entry.gold
+    ]

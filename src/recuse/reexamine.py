@@ -1,0 +1,92 @@
+"""`recuse audit --verdicts`: examine a judge by verdicts that were recorded elsewhere, without any call."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from recuse.audits import Measure, Table
+from recuse.audits.accuracy import three_way
+from recuse.conclude import conclude
+from recuse.errors import UsageError
+from recuse.examine import named_gate
+from recuse.recorded import Recorded, load_recorded
+from recuse.report.result import AuditResult
+from recuse.run import RunFolder, default_folder
+
+
+@dataclass(frozen=True)
+class RecordedConfig:
+    """An audit of verdicts that were recorded elsewhere: nothing is asked."""
+
+    verdicts: Path
+    format: str | None = None
+    where: tuple[str, ...] = ()
+    reading: Literal["reread", "recorded"] = "reread"
+    text_format: str = "bracket"
+    gate: Path | None = None
+    out: Path | None = None
+
+
+def audit_recorded(config: RecordedConfig) -> AuditResult:
+    """Audit recorded verdicts. Raises InputError and UsageError as `recorded.load_recorded` does."""
+    started = time.monotonic()
+    gate, gate_name = named_gate(config.gate)
+    found = load_recorded(
+        config.verdicts,
+        format=config.format,
+        where=config.where,
+        reading=config.reading,
+        text_format=config.text_format,
+    )
+    judge_name = found.judge or "recorded verdicts"
+    settings = {
+        "verdicts": str(config.verdicts), "verdicts_hash": found.hash, "format": found.preset,
+        "where": list(config.where), "reading": found.reading,
+        "text_format": config.text_format if found.preset == "plain" else None,
+    }  # fmt: skip
+    table, other = (
+        Table.build(judged, domains=found.domains, lengths=found.lengths, gold=found.gold) if judged else None
+        for judged in (found.judgements, found.other)
+    )
+    if table is None:
+        raise UsageError(f"{config.verdicts}: no row can be judged.", hint="Check --format and --where.")
+    with RunFolder(config.out or default_folder("recorded", judge_name, settings), settings) as run:
+        return conclude(
+            run,
+            found.judgements,
+            table=table,
+            gate=gate,
+            gate_name=gate_name,
+            judge=judge_name,
+            pairs=f"{config.verdicts} ({table.n} pairs)",
+            prompt=f"recorded: {found.preset}",
+            usage={"calls": 0, "seconds": round(time.monotonic() - started, 1)},
+            notes=[*found.notes, *_differences(found)],
+            provider={},
+            extra=_agreement(found, gate.level),
+            other=other,
+            other_name="recorded" if found.reading == "reread" else "reread",
+        )
+
+
+def _differences(found: Recorded) -> list[str]:
+    if not found.differ:
+        return []
+    lines = [
+        f"{found.differ:,} of {found.rows:,} recorded decisions are not what their text says, of which "
+        f"{found.contradict:,} name another outcome."
+    ]
+    return lines + [
+        f"Row {e.row} ({e.pair}): recorded {e.recorded or 'none'}, read again {e.reread or 'none'} ({e.why})."
+        for e in found.examples
+    ]
+
+
+def _agreement(found: Recorded, level: float) -> list[Measure]:
+    rows = found.three_way
+    if not rows:
+        return []
+    return [three_way([r.right for r in rows], [r.missing for r in rows], [r.group for r in rows], level=level)]
