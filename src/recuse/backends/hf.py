@@ -155,7 +155,7 @@ class HF:
             key=prepared.call.key,
             text=self._loaded.tokenizer.decode(ids[:end], skip_special_tokens=True),
             finish="length" if end is None else "stop",
-            logprobs=self._logprobs(ask, first) if ask.sampling.top_logprobs else None,
+            logprobs=self._logprobs(ask, ids[0], first) if ask.sampling.top_logprobs else None,
             tokens_in=len(prepared.ids),
             tokens_out=len(ids) if end is None else end + 1,
             seconds=seconds,
@@ -163,12 +163,15 @@ class HF:
             notes=prepared.notes,
         )
 
-    def _logprobs(self, ask: Ask, first: Any) -> tuple[tuple[str, float], ...]:
-        """The likeliest tokens, then all other spellings of the labels; `first`: all log-probabilities, (tokens,)."""
+    def _logprobs(self, ask: Ask, written: int, first: Any) -> tuple[tuple[str, float], ...]:
+        """The token that was written, the likeliest ones, then all other spellings of the labels.
+
+        `first`: log-probabilities of all tokens, shape (tokens,).
+        """
         if ask.labels not in self._spellings:
             self._spellings[ask.labels] = spellings(self._loaded.tokenizer, ask.labels)
         top = first.topk(ask.sampling.top_logprobs).indices.tolist()
-        ids = list(dict.fromkeys(top + self._spellings[ask.labels]))
+        ids = list(dict.fromkeys([written, *top, *self._spellings[ask.labels]]))
         texts = self._loaded.tokenizer.batch_decode([[i] for i in ids])
         return tuple(zip(texts, first[ids].tolist(), strict=True))
 
