@@ -88,6 +88,12 @@ def test_inconclusive_says_how_many_pairs_would_decide() -> None:
     assert outcome(_rows(round(0.9 * n), round(0.1 * n)), accuracy__error_rate={"max": 0.2}) == "fit"
 
 
+def test_more_pairs_do_not_help_where_missing_verdicts_decide() -> None:
+    # 0 of 200 wrong and 40 missing: between 0 and 0.167, on both sides of the tolerance
+    decided = decide(measure_all(table(_rows(200, 0, 40))), gate(accuracy__error_rate={"max": 0.1}))
+    assert "not decidable with so many verdicts missing" in decided.headline
+
+
 def test_near_the_tolerance_no_number_of_pairs_decides() -> None:
     decided = decide(measure_all(table(_rows(32, 8))), gate(accuracy__error_rate={"max": 0.2}))
     assert "not decidable near this tolerance" in decided.headline

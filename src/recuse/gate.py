@@ -7,6 +7,7 @@ the judge's favour, after Holm over the primaries. Else inconclusive. A primary 
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -85,7 +86,7 @@ def decide(measures: Sequence[Measure], gate: Gate) -> Decided:
     for measure in measures:
         id = measure.finding.id
         if id in gate.primary:
-            findings.append(_decide_one(measure.finding, gate.primary[id], float(adjusted[id]), gate.level))
+            findings.append(_decide_one(measure, gate.primary[id], float(adjusted[id]), gate.level))
         else:
             findings.append(measure.finding)
     outcomes = [f.outcome for f in findings if f.id in gate.primary]
@@ -109,10 +110,10 @@ def _beyond(measure: Measure, tolerance: Tolerance) -> float:
     return min(1.0, 2.0 * min(sides))
 
 
-def _decide_one(finding: Finding, tolerance: Tolerance, adjusted: float, level: float) -> Finding:
-    low = -float("inf") if tolerance.min is None else tolerance.min
-    high = float("inf") if tolerance.max is None else tolerance.max
+def _decide_one(measure: Measure, tolerance: Tolerance, adjusted: float, level: float) -> Finding:
+    finding = measure.finding
     limits = (tolerance.min, tolerance.max)
+    low, high = _band(limits)
     if finding.estimate is None or finding.interval is None:
         return replace(finding, tolerance=limits, outcome="inconclusive")
     reach = finding.bounds or finding.interval
@@ -123,9 +124,36 @@ def _decide_one(finding: Finding, tolerance: Tolerance, adjusted: float, level: 
         outcome = "recuse"
     details = {**finding.details, "p_outside_holm": adjusted}
     if outcome == "inconclusive":
-        needed = stats.pairs_needed(finding.estimate, finding.interval, finding.n, low, high)
-        details["pairs_to_decide"] = needed
+        details["pairs_to_decide"], details["why_undecided"] = _pairs_to_decide(measure, low, high)
     return replace(finding, tolerance=limits, outcome=outcome, details=details)
+
+
+def _band(limits: tuple[float | None, float | None]) -> tuple[float, float]:
+    low, high = limits
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def _pairs_to_decide(measure: Measure, low: float, high: float) -> tuple[int | None, str]:
+    """About how many pairs would decide, at this rate of missing verdicts, and in words what stands in the way.
+
+    Fit needs both completions inside; recusal needs the favourable one outside. More pairs narrow each interval and
+    leave the gap between the completions as it is.
+    """
+    if measure.completions is None:
+        return None, "not decidable by more pairs"
+    where, needed = [], []
+    for found in measure.completions:
+        if found.estimate is None or found.interval is None:
+            return None, "not decidable by more pairs"
+        where.append((found.estimate > high) - (found.estimate < low))
+        needed.append(stats.pairs_needed(found.estimate, found.interval, found.n, low, high))
+    if where[0] != where[1]:
+        return None, "not decidable with so many verdicts missing"
+    deciding = needed[:1] if where[0] > 0 else needed[1:] if where[0] < 0 else needed
+    counts = [count for count in deciding if count is not None]
+    if len(counts) < len(deciding):
+        return None, "not decidable near this tolerance"
+    return max(counts), f"about {max(counts):,} pairs would decide it"
 
 
 def _headline(outcome: Decision, primaries: Sequence[Finding]) -> str:
@@ -146,6 +174,4 @@ def _say(finding: Finding) -> str:
     )
     if finding.outcome != "inconclusive":
         return text
-    needed = finding.details.get("pairs_to_decide")
-    more = f"about {needed:,} pairs would decide it" if needed else "not decidable near this tolerance"
-    return f"{text}: {more}"
+    return f"{text}: {finding.details['why_undecided']}"

@@ -19,10 +19,12 @@ NO_GOLD = "the source does not say which answer is better"
 @dataclass(frozen=True)
 class Measure:
     """`beyond(bound, side)` is the one-sided p-value for the true value lying beyond `bound`, under the completion of
-    the missing verdicts that is most favourable to the judge. None where nothing was measured."""
+    the missing verdicts that is most favourable to the judge; `completions` are the estimates under the lowest and the
+    highest completion. None where nothing was measured."""
 
     finding: Finding
     beyond: Callable[[float, Side], float] | None = None
+    completions: tuple[stats.Estimate, stats.Estimate] | None = None
 
     def noting(self, **details: Any) -> Measure:
         return replace(self, finding=replace(self.finding, details={**self.finding.details, **details}))
@@ -56,7 +58,7 @@ def share(id: str, title: str, per: PerPair, *, level: float, p: float | None = 
         found.method,
         bounds=_hull(found, low, high),
     )
-    return Measure(finding, beyond)
+    return Measure(finding, beyond, (low, high))
 
 
 def share_of(id: str, title: str, values: Floats, groups: Ints, *, level: float, high: Floats | None = None) -> Measure:
@@ -87,7 +89,7 @@ def difference(id: str, title: str, per: PerPair, stratum: Bools, *, level: floa
         id, title, found.estimate, found.interval, found.n, found.groups, None, found.method,
         bounds=_hull(found, low, high), details=details,
     )  # fmt: skip
-    return Measure(finding, beyond)
+    return Measure(finding, beyond, (low, high))
 
 
 def _hull(*estimates: stats.Estimate) -> tuple[float, float] | None:

@@ -133,7 +133,7 @@ class Table:
         return PerPair(mean[asked], answered[asked], upper[asked], lower[asked], self.group_of[asked])
 
     def mean_by_order(self, values: Floats, kept: Bools | None = None) -> tuple[Floats, Bools]:
-        """By pair: the mean over each order's kept rows, averaged over the orders that have any; and whether any has."""
+        """By pair: the mean over each order's kept rows, averaged over the orders that have any; whether any has."""
         kept = np.ones(len(values), dtype=bool) if kept is None else kept
         total, orders = np.zeros(self.n), np.zeros(self.n)
         for order in range(3):
