@@ -60,6 +60,20 @@ def test_the_average_counts_a_missing_verdict_as_wrong() -> None:
     assert estimate(table(ROWS), "accuracy.average") == pytest.approx(sum(right) / 6)
 
 
+def test_accuracy_by_log_odds_cancels_a_position_preference() -> None:
+    # The judge always takes the first answer; by the mean of both orders it is right on p and q, wrong on r, torn on s.
+    logits = {"p": (3.0, -1.0), "q": (2.0, -1.9), "r": (1.0, -2.0), "s": (1.5, -1.5)}
+    judgements = [
+        Judgement(pair, pair, order, "chosen" if value > 0 else "rejected", logit=value)
+        for pair, values in logits.items()
+        for order, value in zip(("AB", "BA"), values, strict=True)
+    ]
+    t = Table.build(judgements)  # type: ignore[arg-type]
+    assert estimate(t, "accuracy.order_averaged") == pytest.approx((1 + 1 + 0 + 0.5) / 4)
+    assert estimate(t, "position.first_rate") == 1.0
+    assert estimate(t, "position.logit_shift") == pytest.approx((2.0 + 1.95 + 1.5 + 1.5) / 4)
+
+
 def test_consistency_counts_a_double_tie_and_never_a_missing_verdict() -> None:
     t = table({**ROWS, "7": ("t", "t"), "8": ("-", "-")})
     assert estimate(t, "position.consistency") == pytest.approx(3 / 8)  # 1, 4, 7

@@ -16,11 +16,12 @@ _TITLES = {
     "accuracy.average": "Right verdicts, a missing one counted as wrong (LLMBar's average)",
     "accuracy.pooled": "Accuracy by summed verdicts (JudgeBench's rule)",
     "accuracy.consistent": "Right in both orders",
+    "accuracy.order_averaged": "Right by log odds averaged over both orders",
 }
 
 
 def accuracy(table: Table, *, level: float) -> list[Measure]:
-    """Error rate over both orders, by order, the gap between orders, and three published forms of accuracy.
+    """Error rate over both orders, by order, the gap between orders, and other forms of accuracy.
 
     Sources: the average is LLMBar's (Zeng et al. 2023, arXiv 2310.07641). The pooled rule is JudgeBench's (Tan et al.
     2024, arXiv 2410.12784): over all verdicts on a pair, right +1, wrong -1, else 0; right when the sum is positive.
@@ -28,7 +29,8 @@ def accuracy(table: Table, *, level: float) -> list[Measure]:
     if not table.gold:
         return [unmeasured(id, title, NO_GOLD) for id, title in _TITLES.items()]
     error = share("accuracy.error_rate", _TITLES["accuracy.error_rate"], table.per_pair(table.error), level=level)
-    return [error, *_by_order(table, level), _average(table, level), _pooled(table, level), _consistent(table, level)]
+    forms = [form(table, level) for form in (_average, _pooled, _consistent, _order_averaged)]
+    return [error, *_by_order(table, level), *forms]
 
 
 def _by_order(table: Table, level: float) -> list[Measure]:
@@ -93,6 +95,19 @@ def _consistent(table: Table, level: float) -> Measure:
     values, groups = mean_by_pair(table, pair, right[0] & right[1])
     high, _ = mean_by_pair(table, pair, could[0] & could[1])
     return share_of(id, _TITLES[id], values, groups, level=level, high=high)
+
+
+def _order_averaged(table: Table, level: float) -> Measure:
+    """What the judge knows once its position preference is cancelled: the sign of the mean log odds of a pair."""
+    id = "accuracy.order_averaged"
+    ab, ba, pair = table.matched()
+    usable = table.has_logit[ab] & table.has_logit[ba]
+    if not usable.any():
+        return unmeasured(id, _TITLES[id], "no log-probabilities in both orders")
+    sums = np.bincount(pair[usable], weights=(table.logit[ab] + table.logit[ba])[usable], minlength=table.n)
+    kept = np.bincount(pair[usable], minlength=table.n) > 0
+    right = (np.sign(sums[kept]) + 1.0) / 2.0
+    return share_of(id, _TITLES[id], right, table.group_of[kept], level=level)
 
 
 def three_way(right: Sequence[bool], missing: Sequence[bool], groups: Sequence[str], *, level: float) -> Measure:
