@@ -7,8 +7,8 @@
 
 `judge` asks one engine about the first 40 demo pairs in both orders and keeps the log odds of the first answer, from
 the probabilities of the first token. `differences` compares every two engines; a verdict can only be expected to agree
-where both log odds are further than `GAP` from even. Since a judge that always takes the first answer agrees with itself
-whatever the engine does, the preference with the order averaged out is compared as well.
+where both log odds are further than `GAP` from even. Since a judge that always takes the first answer would agree
+whatever the engine did, the preference with the order averaged out is compared as well.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +28,10 @@ def judge(smollm2_folder: Path) -> HF:
 
 
 @pytest.fixture(scope="module")
-def plain(smollm2_folder: Path) -> Iterator[tuple[Any, Any]]:
+def plain(smollm2_folder: Path) -> tuple[Any, Any]:
     """Model and tokenizer as anybody would load them."""
     model = transformers.AutoModelForCausalLM.from_pretrained(smollm2_folder, dtype=torch.float32)
-    yield model, transformers.AutoTokenizer.from_pretrained(smollm2_folder)
+    return model, transformers.AutoTokenizer.from_pretrained(smollm2_folder)
 
 
 def _ids(tokenizer: Any, ask: Any) -> Any:

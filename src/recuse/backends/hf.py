@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 
 from recuse import weights
 from recuse.backends.base import Capabilities, Options, require
-from recuse.backends.chat import render, settings, spellings, too_long
+from recuse.backends.chat import free_cores, render, settings, spellings, too_long
 from recuse.errors import ProviderError, UnknownModel
 from recuse.types import Ask, Call, Reply
 
@@ -67,6 +68,8 @@ def load(kind: str, model: str, options: Options, **arguments: Any) -> Loaded:
     transformers = require("transformers", "hf")
     torch = require("torch", "hf")
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(free_cores())
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
     transformers.utils.logging.disable_progress_bar()
     try:

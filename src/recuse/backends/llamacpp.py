@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ from urllib.parse import urlsplit
 from recuse import weights
 from recuse.backends import pool
 from recuse.backends.base import Capabilities, Options, require
-from recuse.backends.chat import is_label, settings
+from recuse.backends.chat import free_cores, is_label, settings
 from recuse.backends.http import Failed, Site, translate
 from recuse.backends.openai import read_reply
 from recuse.errors import InputError, TransientError
@@ -53,7 +52,7 @@ def open(model: str, options: Options) -> LlamaCpp:
     params.api_keys = [key]
     params.n_parallel = slots
     params.n_ctx = slots * (options.max_context or _CONTEXT)
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _threads()
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = free_cores()
     params.use_jinja = True
     params.ui = False
     params.verbosity = -1  # nothing on standard error
@@ -67,17 +66,6 @@ def open(model: str, options: Options) -> LlamaCpp:
             hint="Compare its sha256 with the publisher's.",
         ) from None
     return LlamaCpp(model, path, server, slots=slots, site=Site("llama.cpp", model, "", key, server.listening_address))
-
-
-def _threads() -> int:
-    """The cores that are free, at least half of them.
-
-    The threads meet many times a token and spin while they wait: on two cores that others use as well, two threads
-    answered 0.4 asks a second for 2.3 s of CPU each, one thread 1.75 for 0.43 s.
-    """
-    cores = os.cpu_count() or 1
-    busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
-    return max(1, cores // 2, cores - busy)
 
 
 class LlamaCpp:
