@@ -52,7 +52,10 @@ def test_an_audit_in_a_storm_finds_what_the_calm_one_finds_and_keeps_each_reply_
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     source = tmp_path / "pairs.jsonl"
-    rows = [{"prompt": f"question {i}", "chosen": f"right {i}", "rejected": f"wrong {i} {'!' * (i % 9)}"} for i in range(N // 2)]
+    rows = [
+        {"prompt": f"question {i}", "chosen": f"right {i}", "rejected": f"wrong {i} {'!' * (i % 9)}"}
+        for i in range(N // 2)
+    ]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     findings = {}
     for name, script, timeout in (("calm", verdict, 30.0), ("storm", storm(verdict, seed=1), 0.75)):

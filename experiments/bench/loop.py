@@ -23,7 +23,11 @@ def measure(pairs: int) -> None:
         source = Path(folder) / "pairs.jsonl"
         with source.open("w") as file:
             for i in range(pairs):
-                row = {"prompt": f"Question {i}: " + "why " * 30, "chosen": f"Right {i}. " + "x" * 90, "rejected": "y" * 100}
+                row = {
+                    "prompt": f"Question {i}: " + "why " * 30,
+                    "chosen": f"Right {i}. " + "x" * 90,
+                    "rejected": "y" * 100,
+                }
                 file.write(json.dumps(row) + "\n")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         started, used = time.perf_counter(), time.process_time()

@@ -5,7 +5,6 @@ this process and prints resident memory: `anon` is what the process owns, `file`
 system may drop at any time.
 """
 
-# ruff: noqa: T201
 from __future__ import annotations
 
 import csv
