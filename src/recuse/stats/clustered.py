@@ -127,11 +127,16 @@ def summarise(x: Array, codes: NDArray[np.intp] | None) -> Units:
     """Choose the kind of limits for values in [0, 1] and collect what it needs."""
     sums: Array = x if codes is None else np.bincount(codes, weights=x).astype(np.float64)
     sizes: Array = np.ones_like(x) if codes is None else np.bincount(codes).astype(np.float64)
-    n, groups = x.size, sums.size
-    mean = float(x.sum() / n)
+    return summarise_units(sums, sizes, equal=bool(np.ptp(x) < _ROUNDING))
+
+
+def summarise_units(sums: Array, sizes: Array, *, equal: bool) -> Units:
+    """The same from each unit's sum and size (any positive weight); `equal`: whether all values are."""
+    n, groups = float(sizes.sum()), sums.size
+    mean = float(sums.sum()) / n
     if groups == 1:
         return Units(mean, 1, RANGE)
-    if np.ptp(x) < _ROUNDING:
+    if equal:
         return Units(mean, groups, EQUAL, kinds=dirichlet.kinds(np.full(groups, mean), np.ones(groups)))
 
     if effective_units(sums / sizes, sizes) < FEW_UNITS:

@@ -1,0 +1,25 @@
+"""The rule that turns an interval and a tolerance into an outcome."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Outcome = Literal["pass", "fail", "warn"]
+
+
+def equivalence(interval: tuple[float, float] | None, low: float | None, high: float | None) -> Outcome:
+    """Pass: the interval lies inside the tolerance [low, high]. Fail: wholly outside. Warn: it straddles an end.
+
+    None for an end is no end; an interval that could not be had is a warning. An interval that contains zero but
+    reaches past the tolerance warns: not significant is not equal. Raises ValueError for ends in the wrong order.
+    """
+    bottom, top = -float("inf") if low is None else low, float("inf") if high is None else high
+    if not bottom <= top:
+        raise ValueError(f"the tolerance must run from low to high, got {low} to {high}.")
+    if interval is None:
+        return "warn"
+    if not interval[0] <= interval[1]:
+        raise ValueError(f"the interval must run from low to high, got {interval}.")
+    if bottom <= interval[0] and interval[1] <= top:
+        return "pass"
+    return "fail" if interval[1] < bottom or interval[0] > top else "warn"

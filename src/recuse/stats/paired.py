@@ -1,0 +1,201 @@
+"""The paired gap by template: what a change of group does to the answer, everything else equal.
+
+A template (one question, one CV, one prompt) is filled with names of group a and of group b, perhaps several times. Per
+template: mean over its rows of group a minus mean over those of group b. The estimate is the mean over templates; the
+template is the unit of the interval and of the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from recuse.stats.bootstrap import sample_interval
+from recuse.stats.cells import Array, Cells, NameMean, Rows, TemplateGap, name_means
+from recuse.stats.clustered import encode
+from recuse.stats.missing import FailureGap, Labels, Mask, failure_gap_of, in_groups
+from recuse.stats.multiplicity import holm
+from recuse.stats.results import Estimate, check_level
+from recuse.stats.sample import Bounds
+from recuse.stats.signflip import sign_flip_test
+from recuse.stats.studentised import sample_tests
+
+METHOD = "paired gap by template"
+
+
+@dataclass(frozen=True, slots=True)
+class PairedGap(Estimate):
+    """Mean of a minus mean of b. `n` counts the rows in the gap, `groups` its templates.
+
+    `pvalue` is the sign-flip test over templates, `test` its kind and what it assumes; `pvalue_bound` is two-sided and
+    assumes no symmetry (`minimum_effect_test` at 0). The studentised flip is the same test as the plain one here, since
+    every template is one gap.
+    """
+
+    a: Hashable = None
+    b: Hashable = None
+    test: str = ""
+    pvalue_bound: float | None = None
+    pvalue_adjusted: float | None = None  # Holm, among the gaps of one `paired_gaps`
+    templates: tuple[TemplateGap, ...] = ()
+    names: tuple[NameMean, ...] = ()
+    excluded: tuple[Hashable, ...] = ()  # templates with values in only one of the groups, or in none
+    failures: FailureGap | None = None  # how often values are missing, a minus b
+    missing_a: int = 0
+    missing_b: int = 0
+    worst: tuple[float, float] | None = None  # the gap over all completions of missing values; needs `bounds`
+    worst_interval: tuple[float, float] | None = None
+
+
+def paired_gap(
+    values: ArrayLike,
+    *,
+    template: Labels,
+    group: Labels,
+    a: Hashable,
+    b: Hashable,
+    name: Labels | None = None,
+    weight: ArrayLike | None = None,
+    stratum: Labels | None = None,
+    missing: ArrayLike | None = None,
+    bounds: Bounds | None = None,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> PairedGap:
+    """The gap between groups a and b within templates, one row per answer; rows of other groups are left out.
+
+    values: numbers, None or masked where missing (or where `missing` is true). `bounds`: between which values lie;
+    gives worst-case bounds under missing values, and exact limits where few templates differ. `weight`: a positive
+    number per row, for the means within a template. `name` adds a mean per name. `stratum`: a control feature; the gap
+    is taken within template and stratum, averaged over a stratum's templates, and strata are weighted by their rows.
+
+    Templates without values in both groups are listed in `excluded` and not in the gap. Without any other template
+    the estimate is None, with the reason. Raises ValueError for lengths that differ, values outside the bounds, NaN.
+    """
+    check_level(level)
+    rows = Rows.of(values, template, name, weight, stratum, missing, bounds)
+    settings = _Settings(level, resamples, seed)
+    first, second = in_groups(group, rows.x.size, a, b)
+    return _gap(rows, first, second, a, b, settings)
+
+
+def paired_gaps(
+    values: ArrayLike,
+    *,
+    template: Labels,
+    group: Labels,
+    against: Literal["all pairs", "rest"] = "all pairs",
+    name: Labels | None = None,
+    weight: ArrayLike | None = None,
+    stratum: Labels | None = None,
+    missing: ArrayLike | None = None,
+    bounds: Bounds | None = None,
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> tuple[PairedGap, ...]:
+    """`paired_gap` for every pair of groups, in sorted order, or for each group against the rows of all others.
+
+    `pvalue_adjusted` is Holm's over these gaps; intervals are not adjusted. Raises ValueError as `paired_gap` does,
+    and for fewer than two groups.
+    """
+    if against not in ("all pairs", "rest"):
+        raise ValueError(f"against must be 'all pairs' or 'rest', got {against!r}.")
+    check_level(level)
+    rows = Rows.of(values, template, name, weight, stratum, missing, bounds)
+    settings = _Settings(level, resamples, seed)
+    codes = encode(group, rows.x.size)
+    labels = dict(zip(codes.tolist(), group, strict=True))
+    try:
+        order = sorted(labels, key=lambda code: labels[code])
+    except TypeError:  # labels of several types
+        order = sorted(labels, key=lambda code: str(labels[code]))
+    if len(order) < 2:
+        raise ValueError(f"gaps need at least two groups, got {len(order)}.")
+    gaps = []
+    for place, code in enumerate(order):
+        first = codes == code
+        if against == "rest":
+            gaps.append(_gap(rows, first, ~first, labels[code], "rest", settings))
+            continue
+        for other in order[place + 1 :]:
+            gaps.append(_gap(rows, first, codes == other, labels[code], labels[other], settings))
+    tested = [gap.pvalue for gap in gaps if gap.pvalue is not None]
+    adjusted = iter(holm(tested).tolist())
+    return tuple(gap if gap.pvalue is None else replace(gap, pvalue_adjusted=next(adjusted)) for gap in gaps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    level: float
+    resamples: int
+    seed: int
+
+
+def _gap(rows: Rows, first: Mask, second: Mask, a: Hashable, b: Hashable, settings: _Settings) -> PairedGap:
+    kept = np.flatnonzero(first | second)
+    cells, x, gone = Cells.of(rows, kept, first[kept]), rows.x[kept], rows.gone[kept]
+    gaps, usable = cells.gaps(x, ~gone)
+    templates = encode(rows.template, rows.x.size)
+    worst, worst_interval = _completed(rows, cells, x, gone, settings) if gone.any() else (None, None)
+    found = PairedGap(
+        None, None, 0, 0, METHOD, settings.level,
+        a=a,
+        b=b,
+        templates=cells.table(x, ~gone),
+        names=name_means(rows, ((a, first), (b, second))),
+        excluded=cells.templates_without(usable),
+        failures=failure_gap_of(rows.gone, first, second, templates, a=a, b=b, level=settings.level),
+        missing_a=int(rows.gone[first].sum()),
+        missing_b=int(rows.gone[second].sum()),
+        worst=worst,
+        worst_interval=worst_interval,
+    )  # fmt: skip
+    if not usable.any():
+        empty = [label for label, side in ((a, first), (b, second)) if not side.any()]
+        reason = f"no rows in group {empty[0]!r}" if empty else "no template has values in both groups"
+        return replace(found, reason=reason)
+
+    data = cells.sample(gaps, usable, rows.bounds)
+    interval = sample_interval(data, level=settings.level, resamples=settings.resamples, seed=settings.seed)
+    # Sorted, so that the order of the rows changes nothing.
+    flips = sign_flip_test(np.sort(cells.template_sums(gaps, usable)), seed=settings.seed)
+    tests = sample_tests(data, 0.0, level=settings.level, resamples=settings.resamples, seed=settings.seed)
+    sides = [test.pvalue for test in tests.values() if test.pvalue is not None]
+    found = replace(
+        found,
+        estimate=interval.estimate,
+        interval=interval.interval,
+        n=int(usable[cells.cell[~gone]].sum()),
+        groups=data.groups,
+        method=f"{METHOD}; {interval.method}",
+        pvalue=flips.pvalue,
+        reason=interval.reason,
+        test=flips.method,
+        pvalue_bound=min(1.0, 2 * min(sides)) if sides else None,
+    )
+    return found if gone.any() else replace(found, worst=(data.estimate,) * 2, worst_interval=interval.interval)
+
+
+def _completed(
+    rows: Rows, cells: Cells, x: Array, gone: Mask, settings: _Settings
+) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+    """The gap and its limits with every missing value where it makes the gap least, and where it makes it greatest."""
+    if rows.bounds is None:
+        return None, None
+    low, high = rows.bounds
+    ends = []
+    for for_a, for_b in ((low, high), (high, low)):
+        gaps, usable = cells.gaps(np.where(gone, np.where(cells.side, for_a, for_b), x), np.ones_like(gone))
+        if not usable.any():
+            return None, None
+        data = cells.sample(gaps, usable, rows.bounds)
+        found = sample_interval(data, level=settings.level, resamples=settings.resamples, seed=settings.seed)
+        ends.append((data.estimate, found.interval or rows.bounds))
+    (least, below), (most, above) = ends
+    return (least, most), (below[0], above[1])

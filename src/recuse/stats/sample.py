@@ -1,0 +1,114 @@
+"""Grouped values on the scale [0, 1], ready for limits and resampling."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr, stdtrit
+
+from recuse.stats.clustered import RANGE, Array, Groups, Units, checked, encode, summarise_units
+
+Bounds = tuple[float, float]
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Sum and size of each unit, the values rescaled to [0, 1].
+
+    0 and 1 are the bounds where they are known. Otherwise they lie as far from the median value as the farthest value
+    does: limits that need bounds then rest on the assumption that no value lies farther out.
+    """
+
+    sums: Array
+    sizes: Array  # any positive weights
+    units: Units
+    n: int  # values
+    zero: float  # the value at 0
+    width: float
+    bounded: bool
+    equal: bool
+
+    @property
+    def groups(self) -> int:
+        return self.sums.size
+
+    @property
+    def estimate(self) -> float:
+        return self.restored(self.units.mean)
+
+    @property
+    def no_limits(self) -> str | None:
+        """Why nothing can be said about the mean beyond its estimate, or None."""
+        if self.bounded or not (self.equal or self.units.method == RANGE):
+            return None
+        return "one group" if self.groups == 1 else "all values are equal and there are no bounds"
+
+    def restored(self, share: float) -> float:
+        return self.zero + self.width * share
+
+    def scaled(self, value: float) -> float:
+        return (value - self.zero) / self.width
+
+    @property
+    def residuals(self) -> Array:
+        return self.sums - self.units.mean * self.sizes
+
+    @property
+    def error(self) -> float:
+        """Standard error of the mean, linearised, groups as units (CR1)."""
+        g, e = self.groups, self.residuals
+        return math.sqrt(g / (g - 1) * float(e @ e)) / float(self.sizes.sum())
+
+    def t_reach(self, alpha: float) -> float:
+        return float(stdtrit(self.groups - 1, 1 - alpha)) * self.error
+
+    def t_pvalue(self, bound: float) -> float:
+        """One-sided p-value of Student's t for a mean above the bound."""
+        distance, error = self.units.mean - bound, self.error
+        if error == 0:
+            return 0.5 if distance == 0 else float(distance < 0)
+        return float(stdtr(self.groups - 1, -distance / error))
+
+
+def sample(
+    values: ArrayLike, *, groups: Groups | None = None, bounds: Bounds | None = None, weights: Array | None = None
+) -> Sample | None:
+    """The sample of some values, or None without any.
+
+    `weights` are positive, one for each value. Raises ValueError for values outside the bounds or not finite, and for
+    lengths that differ.
+    """
+    if bounds is not None:
+        x, codes = checked(values, groups, bounds)
+        zero, width = bounds[0], bounds[1] - bounds[0]
+    else:
+        x, zero, width = _centred(values)
+        codes = None if groups is None else encode(groups, x.size)
+    if not x.size:
+        return None
+    w = np.ones_like(x) if weights is None else weights
+    sums: Array = w * x if codes is None else np.bincount(codes, weights=w * x).astype(np.float64)
+    sizes: Array = w if codes is None else np.bincount(codes, weights=w).astype(np.float64)
+    equal = bool(np.ptp(x) < _EQUAL)
+    return Sample(
+        sums, sizes, summarise_units(sums, sizes, equal=equal), x.size, zero, width, bounds is not None, equal
+    )
+
+
+def _centred(values: ArrayLike) -> tuple[Array, float, float]:
+    x: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+    if x.ndim != 1 or not np.isfinite(x).all():
+        raise ValueError("values must be one-dimensional and finite.")
+    top = float(np.abs(x).max()) if x.size else 0.0
+    if top == 0:
+        return np.full_like(x, 0.5), -0.5, 1.0
+    x = x / top  # so that neither huge nor tiny values leave the range of floats
+    centre = float(np.median(x))
+    reach = float(np.abs(x - centre).max())
+    if reach <= _EQUAL:
+        return np.full_like(x, 0.5), top * (centre - 0.5), top
+    return np.clip((x - centre) / reach / 2 + 0.5, 0.0, 1.0), top * (centre - reach), 2 * top * reach
