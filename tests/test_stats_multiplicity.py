@@ -11,7 +11,10 @@ from recuse import stats
 def test_adjustments_by_hand() -> None:
     assert stats.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert stats.benjamini_hochberg([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.04, 0.04])
+    # Yekutieli: Hochberg's times 1 + 1/2 + 1/3.
+    assert stats.benjamini_yekutieli([0.01, 0.04, 0.03]) == pytest.approx([0.055, 0.22 / 3, 0.22 / 3])
     assert stats.holm([0.6, 0.9]).tolist() == [1.0, 1.0]
+    assert stats.benjamini_yekutieli([]).size == 0
     assert stats.holm([]).size == 0
 
 
@@ -23,6 +26,7 @@ def test_adjustments_agree_with_statsmodels() -> None:
         p = np.round(rng.random(size) ** 3, 2)  # with ties
         assert stats.holm(p) == pytest.approx(multipletests(p, method="holm")[1])
         assert stats.benjamini_hochberg(p) == pytest.approx(multipletests(p, method="fdr_bh")[1])
+        assert stats.benjamini_yekutieli(p) == pytest.approx(multipletests(p, method="fdr_by")[1])
 
 
 def test_family_error_and_false_discovery_rate_are_held() -> None:
@@ -36,9 +40,50 @@ def test_family_error_and_false_discovery_rate_are_held() -> None:
     assert rate == pytest.approx(0.05 * 6 / 10, abs=0.01)  # BH's rate is the level times the share of true nulls
 
 
+def false_discovery_rates(p: np.ndarray, real: int) -> dict[str, tuple[float, float]]:
+    """For runs in rows with `real` true effects in front: mean share of false rejections, and its standard error."""
+    found = {}
+    for adjust in (stats.benjamini_hochberg, stats.benjamini_yekutieli):
+        rejected = np.array([adjust(row) <= 0.05 for row in p])
+        share = rejected[:, real:].sum(axis=1) / np.maximum(rejected.sum(axis=1), 1)
+        found[adjust.__name__] = float(share.mean()), float(share.std() / np.sqrt(len(p)))
+    return found
+
+
+@pytest.mark.parametrize("both_sides", [False, True])
+def test_false_discovery_rate_is_held_with_a_shared_placebo_arm(both_sides: bool) -> None:
+    # 20 arms, 5 of them real, each against the same placebo arm: all differences have correlation 1/2.
+    from scipy.special import ndtr
+
+    rng, runs, real = np.random.default_rng(2), 2000, 5
+    arms = rng.normal(size=(runs, 20))
+    arms[:, :real] += 3
+    z = (arms - rng.normal(size=(runs, 1))) / np.sqrt(2)
+    found = false_discovery_rates(2 * ndtr(-np.abs(z)) if both_sides else ndtr(-z), real)
+    mean, error = found["benjamini_hochberg"]
+    assert mean - 2.576 * error <= 0.05
+    assert found["benjamini_yekutieli"][0] < mean / 2
+
+
+def test_hochbergs_rate_breaks_under_opposed_effects_and_yekutielis_does_not() -> None:
+    # The distribution for which the factor is needed: one uniform value sets off the whole family step by step.
+    rng, runs, size = np.random.default_rng(4), 4000, 20
+    # With chance 0.05 * (1 + 1/2 + ... + 1/20) exactly j of the p-values, each step j/20 * 0.05, lie at or under it.
+    steps = np.arange(1, size + 1)
+    j = rng.choice(np.arange(size + 1), size=runs, p=np.r_[1 - 0.05 * (1 / steps).sum(), 0.05 / steps])
+    p = 0.05 + 0.95 * rng.random((runs, size))
+    for row, count in zip(p, j, strict=True):
+        row[rng.choice(size, count, replace=False)] = (count - rng.random()) / size * 0.05
+    found = false_discovery_rates(p, 0)
+    mean, error = found["benjamini_hochberg"]
+    assert mean - 2.576 * error > 0.05
+    mean, error = found["benjamini_yekutieli"]
+    assert mean - 2.576 * error <= 0.05
+
+
 @pytest.mark.parametrize("bad", [[0.1, float("nan")], [-0.1], [1.2]])
 def test_what_is_no_pvalue_is_refused(bad: list[float]) -> None:
-    for adjust in (stats.holm, stats.benjamini_hochberg):
+    for adjust in (stats.holm, stats.benjamini_hochberg, stats.benjamini_yekutieli):
         with pytest.raises(ValueError, match="between 0 and 1"):
             adjust(bad)
 

@@ -20,11 +20,23 @@ def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
 def benjamini_hochberg(pvalues: ArrayLike) -> NDArray[np.float64]:
     """Benjamini & Hochberg's (1995) step-up adjustment, in the order given: bounds the false discovery rate.
 
-    Valid under independence or positive dependence. Raises ValueError for a value outside [0, 1] or NaN.
+    Valid under independence or positive dependence, such as one-sided comparisons with a shared placebo arm. Raises
+    ValueError for a value outside [0, 1] or NaN.
     """
     p = _checked(pvalues)
     order = np.argsort(p, kind="stable")
     scaled = p[order] * p.size / np.arange(1, p.size + 1)
+    stepped = np.minimum.accumulate(scaled[::-1])[::-1]
+    return _back(stepped, order)
+
+
+def benjamini_yekutieli(pvalues: ArrayLike) -> NDArray[np.float64]:
+    """Benjamini & Yekutieli's (2001) adjustment: the false discovery rate under any dependence, at a factor of
+    1 + 1/2 + ... + 1/m over `benjamini_hochberg`. Raises ValueError for a value outside [0, 1] or NaN.
+    """
+    p = _checked(pvalues)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * p.size * np.sum(1 / np.arange(1, p.size + 1)) / np.arange(1, p.size + 1)
     stepped = np.minimum.accumulate(scaled[::-1])[::-1]
     return _back(stepped, order)
 
