@@ -1,4 +1,4 @@
-"""Wilson, Clopper-Pearson and McNemar against published figures, scipy and statsmodels, and what they promise."""
+"""Rates and differences of two rates against published figures, scipy and statsmodels, and what they promise."""
 
 from __future__ import annotations
 
@@ -86,6 +86,120 @@ def test_mcnemar_rejects_at_most_at_its_level() -> None:
     for n in range(1, 80):
         p = np.array([stats.mcnemar_exact(b, n - b).pvalue for b in range(n + 1)])
         assert binom.pmf(np.arange(n + 1), n, 0.5)[p <= 0.05].sum() <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("counts", "p", "digits"), [((82, 200, 124, 200), 0.000026, 1e-6), ((12, 30, 18, 30), 0.12, 0.005)]
+)
+def test_two_proportion_z_gives_the_published_figures(
+    counts: tuple[int, int, int, int], p: float, digits: float
+) -> None:
+    result = stats.two_proportion_test(*counts)
+    assert result.pvalue == pytest.approx(p, abs=digits)
+    assert result.estimate == pytest.approx(counts[0] / counts[1] - counts[2] / counts[3])
+
+
+def test_two_proportion_tests_agree_with_statsmodels_and_scipy() -> None:
+    from scipy.stats import barnard_exact, fisher_exact
+    from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
+
+    sides = {"two-sided": "two-sided", "greater": "larger", "less": "smaller"}
+    for k1, n1, k2, n2 in ((82, 200, 124, 200), (1, 12, 6, 20), (0, 10, 5, 10), (400, 401, 380, 400)):
+        table = [[k1, k2], [n1 - k1, n2 - k2]]
+        for alternative, name in sides.items():
+            result = stats.two_proportion_test(k1, n1, k2, n2, alternative=alternative)
+            assert result.pvalue == pytest.approx(proportions_ztest([k1, k2], [n1, n2], alternative=name)[1])
+            newcombe = confint_proportions_2indep(k1, n1, k2, n2, method="newcomb", compare="diff")
+            assert result.interval == pytest.approx(newcombe, abs=1e-9)
+        exact = stats.two_proportion_test(k1, n1, k2, n2, method="exact")
+        barnard = n1 * n2 <= 40_000
+        reference = barnard_exact(table) if barnard else fisher_exact(table)
+        assert exact.pvalue == pytest.approx(reference.pvalue)
+        assert exact.method.startswith("Barnard's" if barnard else "Fisher's")
+
+
+def test_exact_two_proportion_test_holds_its_level_where_z_does_not() -> None:
+    from scipy.stats import binom
+
+    first, second = 12, 15
+    shares = np.linspace(0.005, 0.995, 199)
+    weights = [(binom.pmf(np.arange(first + 1), first, q), binom.pmf(np.arange(second + 1), second, q)) for q in shares]
+    sizes = {}
+    for method in ("z", "exact"):
+        rejected = np.array(
+            [
+                [
+                    stats.two_proportion_test(a, first, b, second, method=method).pvalue <= 0.05
+                    for b in range(second + 1)
+                ]
+                for a in range(first + 1)
+            ]
+        )
+        sizes[method] = max(float(own @ rejected @ other) for own, other in weights)
+    assert sizes["exact"] <= 0.05
+    assert sizes["z"] > 0.06
+
+
+def test_newcombe_gives_his_published_intervals() -> None:
+    # Stat Med 1998, 17:873: 56/70 and 48/80; 17:2635: 36, 12, 2, 0. Altman et al. (2000): 14, 5, 0, 22, 1 % to 23 %.
+    assert stats.newcombe_difference(56, 70, 48, 80).interval == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert stats.newcombe_paired(36, 12, 2, 0).interval == pytest.approx((0.0569, 0.3404), abs=5e-5)
+    assert stats.newcombe_paired(14, 5, 0, 22).interval == pytest.approx((0.011, 0.226), abs=6e-4)
+
+
+def test_newcombe_paired_by_hand_where_the_answers_are_unrelated() -> None:
+    # 10, 10, 10, 10: phi is 0, so the interval is that of two independent samples of 40.
+    paired, independent = stats.newcombe_paired(10, 10, 10, 10), stats.newcombe_difference(20, 40, 20, 40)
+    assert paired.interval == pytest.approx(independent.interval)
+    assert (paired.estimate, paired.n) == (0, 40)
+
+
+@pytest.mark.parametrize(("cells", "n"), [((0.3, 0.2, 0.1, 0.4), 50), ((0.85, 0.08, 0.02, 0.05), 100)])
+def test_newcombe_intervals_cover_95_percent(cells: tuple[float, ...], n: int) -> None:
+    rng, runs, truth = np.random.default_rng(3), 2000, cells[1] - cells[2]
+    paired = sum(
+        low <= truth <= high
+        for low, high in (stats.newcombe_paired(*row).interval for row in rng.multinomial(n, cells, runs).tolist())
+    )
+    rates = cells[0] + cells[1], cells[0] + cells[2]
+    counts = np.column_stack([rng.binomial(n, rate, runs) for rate in rates]).tolist()
+    independent = sum(
+        low <= truth <= high for low, high in (stats.newcombe_difference(a, n, b, n).interval for a, b in counts)
+    )
+    for covered in (paired, independent):
+        assert stats.clopper_pearson(covered, runs, level=0.99).interval[1] >= 0.95
+        assert covered / runs <= 0.98
+
+
+def test_two_rates_of_0_or_1_have_no_evidence_and_no_zero_width() -> None:
+    for k1, k2 in ((0, 0), (10, 20)):
+        for method in ("z", "exact"):
+            result = stats.two_proportion_test(k1, 10, k2, 20, method=method)
+            assert (result.estimate, result.pvalue) == (0, 1)
+            assert result.interval[1] - result.interval[0] > 0.3
+    assert stats.newcombe_paired(0, 0, 0, 10).interval[1] > 0.2
+    assert stats.newcombe_paired(10, 0, 0, 0).interval[0] < -0.2
+
+
+def test_an_empty_sample_has_no_difference() -> None:
+    for result in (
+        stats.two_proportion_test(0, 0, 3, 5),
+        stats.newcombe_difference(3, 5, 0, 0),
+        stats.newcombe_paired(0, 0, 0, 0),
+    ):
+        assert (result.estimate, result.interval, result.pvalue) == (None, None, None)
+        assert "no observations" in result.reason
+
+
+def test_wrong_two_sample_input_is_refused() -> None:
+    with pytest.raises(ValueError, match="between 0 and n"):
+        stats.two_proportion_test(6, 5, 1, 5)
+    with pytest.raises(ValueError, match="whole counts"):
+        stats.two_proportion_test(1.5, 5, 1, 5, method="exact")
+    with pytest.raises(ValueError, match="z or exact"):
+        stats.two_proportion_test(1, 5, 1, 5, method="t")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="whole"):
+        stats.newcombe_paired(1, -1, 2, 3)
 
 
 def test_nothing_observed_gives_none_and_the_reason() -> None:
