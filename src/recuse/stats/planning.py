@@ -1,0 +1,231 @@
+"""How much to collect before a run: templates for a gap, pairs for a rate (labels for kappa: `recuse.stats.labels`).
+
+Planning figures rest on guesses of the truth; each function says which. `level` is that of the two-sided interval
+(0.95), `power` the probability that it will decide. `recuse.stats.power` looks back from data already there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtrc, ndtr, ndtri, stdtrit
+
+from recuse.stats.proportions import clopper_pearson, wilson_limits
+from recuse.stats.results import Estimate, check_level
+from recuse.stats.root import decreasing_root
+from recuse.stats.signflip import sign_flip_test
+
+Array = NDArray[np.float64]
+
+MOST = 10_000_000
+_EXACT = 1_000_000  # 16 MB an array
+UNREACHABLE = "more than ten million are needed"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The units needed: the smallest number that reaches the aim, or None with the reason."""
+
+    n: int | None
+    method: str
+    power: float | None = None  # with n units, where a power was asked for
+    half_width: float | None = None  # with n units, where a half width was asked for
+    reason: str | None = None
+
+
+def design_for_gap(
+    gap: float,
+    *,
+    sd_template: float,
+    sd_name: float = 0.0,
+    sd_seed: float = 0.0,
+    names: int = 1,
+    seeds: int = 1,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> Plan:
+    """Templates needed so that the t-test on one gap a template finds a mean gap of `gap` (two-sided).
+
+    Each template is decided for `names` names in either group and `seeds` times each. The standard deviations are
+    those of a single decision's parts: of the gap between templates (its level cancels), of a name's own effect within
+    a template, and between seeds (sqrt(p (1 - p)) for yes or no). A template's gap then has the variance sd_template^2
+    + 2 sd_name^2 / names + 2 sd_seed^2 / (names seeds), and the power is that of the noncentral t distribution: exact
+    for normal gaps. `power_paired_gap` checks it for decisions of yes or no. A name's effect that is the same in every
+    template never averages out over templates: it belongs into the gap, or into more names. Raises ValueError for
+    a gap of 0 or no positive standard deviation.
+    """
+    sd = _sd_of_gap(sd_template, sd_name, sd_seed, names, seeds)
+    check_power(level, power)
+    if gap == 0 or not math.isfinite(gap):
+        raise ValueError(f"the gap to find must be a finite number other than 0, got {gap}.")
+    method = "noncentral t, template as the unit"
+    n = _smallest(lambda n: _t_power(abs(gap) / sd, n, level) >= power, 2)
+    if n is None:
+        return Plan(None, method, reason=UNREACHABLE)
+    return Plan(n, method, power=_t_power(abs(gap) / sd, n, level))
+
+
+def detectable_gap(
+    templates: int,
+    *,
+    sd_template: float,
+    sd_name: float = 0.0,
+    sd_seed: float = 0.0,
+    names: int = 1,
+    seeds: int = 1,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> float:
+    """The smallest mean gap that `templates` templates find with `power`: the inverse of `design_for_gap`."""
+    sd = _sd_of_gap(sd_template, sd_name, sd_seed, names, seeds)
+    check_power(level, power)
+    if templates < 2:
+        raise ValueError(f"one template says nothing of the scatter between templates; got {templates}.")
+    # In standard errors; with two templates the t distribution has its heaviest tails.
+    top = 4 * float(stdtrit(templates - 1, (1 + level) / 2)) + 4 * abs(float(stdtrit(templates - 1, power)))
+    errors = decreasing_root(
+        lambda d: power - _t_power(d / math.sqrt(templates), templates, level), 0.0, top, xtol=1e-9, ftol=1e-10
+    )
+    return errors / math.sqrt(templates) * sd
+
+
+def power_paired_gap(
+    rate_a: float,
+    rate_b: float,
+    *,
+    templates: int,
+    names: int = 1,
+    seeds: int = 1,
+    sd_template: float = 0.0,
+    sd_gap: float = 0.0,
+    sd_name: float = 0.0,
+    level: float = 0.95,
+    runs: int = 1000,
+    seed: int = 0,
+) -> Estimate:
+    """Share of simulated probes in which the sign-flip test by template finds the gap between two rates of yes.
+
+    The interval is the Monte-Carlo error (Clopper-Pearson over `runs`). Standard deviations are on the probit scale,
+    where a single decision has 1: between templates (both groups alike), of the gap between templates, and between
+    names within a template and group. The mean rates over all templates stay `rate_a` and `rate_b`. Equal rates give
+    the level of the test. Raises ValueError for rates outside [0, 1], or counts under 1.
+    """
+    check_power(level, 0.5)
+    if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1):
+        raise ValueError(f"rates must lie between 0 and 1, got {rate_a} and {rate_b}.")
+    if min(templates, names, seeds, runs) < 1 or not min(sd_template, sd_gap, sd_name) >= 0:
+        raise ValueError("templates, names, seeds and runs must be at least 1, standard deviations at least 0.")
+    rng, found = np.random.default_rng(seed), 0
+    # Averaged over a normal shift of standard deviation s, ndtr(z + shift) is ndtr(z / sqrt(1 + s^2)).
+    spread = math.sqrt(1 + sd_template**2 + sd_gap**2 / 2 + sd_name**2)
+    centre = spread * ndtri(np.array([rate_a, rate_b]))[:, None, None]
+    for _ in range(runs):
+        own = rng.normal(0, sd_gap / math.sqrt(2), size=(2, templates, 1)) if sd_gap else 0.0
+        shift = own + rng.normal(0, sd_template, size=(1, templates, 1)) + rng.normal(0, sd_name, (2, templates, names))
+        yes = rng.binomial(seeds, ndtr(centre + shift)).sum(axis=2)
+        found += sign_flip_test(yes[0] - yes[1], resamples=10_000).pvalue <= 1 - level
+    method = f"simulated power of the sign-flip test by template ({runs} runs)"
+    return Estimate(found / runs, clopper_pearson(found, runs).interval, runs, runs, method)
+
+
+def pairs_for_rate(
+    rate: float,
+    *,
+    half_width: float | None = None,
+    bound: float | None = None,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> Plan:
+    """Independent pairs needed to know a rate to `half_width`, or to put its Wilson interval clear of `bound`.
+
+    `half_width` is that of the Wilson interval when the observed rate is `rate`. With `bound` the power is the exact
+    binomial one, and stays at or above what was asked for every larger number. For groups of m pairs with intraclass
+    correlation r, take 1 + (m - 1) r times as many. Raises ValueError unless exactly one aim is given, and for values
+    outside their range.
+    """
+    check_power(level, power)
+    if not 0 <= rate <= 1:
+        raise ValueError(f"the rate must lie between 0 and 1, got {rate}.")
+    z = float(ndtri((1 + level) / 2))
+    check_aim(half_width, bound)
+    if half_width is not None:
+        return half_width_plan(lambda n: wilson_limits(rate, z * z / n), half_width, "Wilson score")
+    method = "Wilson score, exact binomial power"
+    if bound is None or not 0 < bound < 1:
+        raise ValueError(f"the bound must lie strictly between 0 and 1, got {bound}.")
+    if rate == bound:
+        return Plan(None, method, reason="the rate is at the bound")
+    p, b = (rate, bound) if rate > bound else (1 - rate, 1 - bound)
+    guess = ((z * math.sqrt(b * (1 - b)) + max(0.0, float(ndtri(power))) * math.sqrt(p * (1 - p))) / (p - b)) ** 2
+    if guess > _EXACT:
+        return Plan(None, method, reason="more than a million are needed")
+    # Power is a saw-tooth in n; the teeth are low beyond twice the normal approximation.
+    n = np.arange(1, math.ceil(2 * guess) + 40)
+    needed = np.floor(n * b + z * np.sqrt(n * b * (1 - b)) + 1e-9) + 1  # successes that put the interval above b
+    reached = np.where(needed <= n, bdtrc(np.minimum(needed, n) - 1, n, p), 0.0)
+    short = np.flatnonzero(reached < power)
+    place = int(short[-1]) + 1 if short.size else 0
+    return Plan(int(n[place]), method, power=float(reached[place]))
+
+
+def check_power(level: float, power: float) -> None:
+    check_level(level)
+    if not 0 < power < 1:
+        raise ValueError(f"power must lie between 0 and 1, got {power}.")
+
+
+def check_aim(half_width: float | None, bound: float | None) -> None:
+    if (half_width is None) == (bound is None):
+        raise ValueError("state one aim: a half width, or a value that the interval shall clear.")
+    if half_width is not None and not 0 < half_width < math.inf:
+        raise ValueError(f"the half width must be positive, got {half_width}.")
+
+
+def _smallest(enough: Callable[[int], bool], first: int) -> int | None:
+    """The smallest n from `first` on that is enough, where every larger one is too."""
+    high = first
+    while not enough(high):
+        high *= 2
+        if high > MOST:
+            return None
+    low = max(first, high // 2)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return high
+
+
+def half_width_plan(limits: Callable[[int], tuple[float, float]], aim: float, method: str) -> Plan:
+    def half_width(n: int) -> float:
+        low, high = limits(n)
+        return (high - low) / 2
+
+    n = _smallest(lambda n: half_width(n) <= aim, 1)
+    return Plan(None, method, reason=UNREACHABLE) if n is None else Plan(n, method, half_width=half_width(n))
+
+
+def _sd_of_gap(sd_template: float, sd_name: float, sd_seed: float, names: int, seeds: int) -> float:
+    if names < 1 or seeds < 1:
+        raise ValueError(f"names and seeds must be at least 1, got {names} and {seeds}.")
+    variance = sd_template**2 + 2 * sd_name**2 / names + 2 * sd_seed**2 / (names * seeds)
+    if not (min(sd_template, sd_name, sd_seed) >= 0 and 0 < variance < math.inf):
+        raise ValueError("standard deviations must be finite and not negative, and one of them positive.")
+    return math.sqrt(variance)
+
+
+def _t_power(effect: float, n: int, level: float) -> float:
+    """Power of the two-sided one-sample t-test for a mean of `effect` standard deviations.
+
+    The normal probability, averaged over the sample's standard deviation on a log scale (scipy's noncentral t gives
+    NaN for some values with one degree of freedom).
+    """
+    df, shift = n - 1, effect * math.sqrt(n)
+    critical, reach = float(stdtrit(df, (1 + level) / 2)), 12 / math.sqrt(2 * df)
+    log_sd = np.linspace(-reach - 40 / df, reach, 2001)
+    sd = np.exp(log_sd)
+    density = np.exp(df * (log_sd + (1 - sd**2) / 2))
+    return float(density @ (ndtr(shift - critical * sd) + ndtr(-shift - critical * sd)) / density.sum())
