@@ -4,31 +4,114 @@ Functions take the data first and the rest by keyword, and return frozen results
 None with a reason, wrong input a ValueError; never NaN.
 """
 
+from recuse.stats.agreement import ConfusionTable, cohen_kappa, confusion_table, gwet_ac1
+from recuse.stats.alarms import four_fifths_false_alarms, worst_slice_blocking
+from recuse.stats.bootstrap import BootstrapEstimate, bootstrap_mean
+from recuse.stats.cells import NameMean, TemplateGap
+from recuse.stats.chance import Agreement
 from recuse.stats.clustered import clustered_mean, test_bound
 from recuse.stats.difference import clustered_difference, test_difference_bound
+from recuse.stats.equivalence import Outcome, equivalence
+from recuse.stats.labels import labels_for_kappa
 from recuse.stats.location import mean_interval
 from recuse.stats.logistic import LogisticFit, logistic
-from recuse.stats.multiplicity import benjamini_hochberg, holm
+from recuse.stats.missing import FailureGap, MissingBounds, failure_gap, missing_bounds
+from recuse.stats.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm
+from recuse.stats.paired import PairedGap, paired_gap, paired_gaps
+from recuse.stats.planning import (
+    Plan,
+    design_for_gap,
+    detectable_gap,
+    pairs_for_rate,
+    power_paired_gap,
+)
 from recuse.stats.power import pairs_needed
-from recuse.stats.proportions import clopper_pearson, mcnemar_exact, wilson_interval
+from recuse.stats.proportions import (
+    clopper_pearson,
+    mcnemar_exact,
+    newcombe_difference,
+    newcombe_paired,
+    two_proportion_test,
+    wilson_interval,
+)
+from recuse.stats.raters import fleiss_kappa, krippendorff_alpha
+from recuse.stats.rates import impact_ratio, risk_difference
 from recuse.stats.results import Estimate, TestResult
+from recuse.stats.sequential import (
+    ConfidenceSequence,
+    EValue,
+    confidence_sequence,
+    e_benjamini_hochberg,
+    e_lond,
+    e_value,
+)
+from recuse.stats.shams import Prediction, predictive_pvalue
 from recuse.stats.signflip import sign_flip_test
+from recuse.stats.slices import SliceRate, slice_table, worst_slice_rule
+from recuse.stats.studentised import minimum_effect_test, studentised_flip_test
 
 __all__ = [
+    "Agreement",
+    "BootstrapEstimate",
+    "ConfidenceSequence",
+    "ConfusionTable",
+    "EValue",
     "Estimate",
+    "FailureGap",
     "LogisticFit",
+    "MissingBounds",
+    "NameMean",
+    "Outcome",
+    "PairedGap",
+    "Plan",
+    "Prediction",
+    "SliceRate",
+    "TemplateGap",
     "TestResult",
     "benjamini_hochberg",
+    "benjamini_yekutieli",
+    "bootstrap_mean",
     "clopper_pearson",
     "clustered_difference",
     "clustered_mean",
+    "cohen_kappa",
+    "confidence_sequence",
+    "confusion_table",
+    "design_for_gap",
+    "detectable_gap",
+    "e_benjamini_hochberg",
+    "e_lond",
+    "e_value",
+    "equivalence",
+    "failure_gap",
+    "fleiss_kappa",
+    "four_fifths_false_alarms",
+    "gwet_ac1",
     "holm",
+    "impact_ratio",
+    "krippendorff_alpha",
+    "labels_for_kappa",
     "logistic",
     "mcnemar_exact",
     "mean_interval",
+    "minimum_effect_test",
+    "missing_bounds",
+    "newcombe_difference",
+    "newcombe_paired",
+    "paired_gap",
+    "paired_gaps",
+    "pairs_for_rate",
     "pairs_needed",
+    "power_paired_gap",
+    "predictive_pvalue",
+    "risk_difference",
     "sign_flip_test",
+    "slice_table",
+    "studentised_flip_test",
     "test_bound",
     "test_difference_bound",
+    "two_proportion_test",
     "wilson_interval",
+    "worst_slice_blocking",
+    "worst_slice_rule",
 ]
