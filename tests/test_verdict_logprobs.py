@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from math import exp, isfinite, log
 
 import pytest
@@ -57,7 +58,25 @@ def test_exactly_even_labels_are_a_tie() -> None:
 def test_an_absent_label_is_bounded_by_the_smallest_listed_and_says_so() -> None:
     got = read(Reply("k", "A", logprobs=alternatives(A=0.9, The=0.08, Both=0.01)), AB)
     assert got.p_first == pytest.approx(0.9 / 0.91)
-    assert "B bounded" in got.why
+    assert got.bounded
+
+
+def test_the_mass_that_is_left_over_bounds_an_absent_label_too() -> None:
+    got = read(Reply("k", "A", logprobs=(("A", math.log(0.6)), (" A", math.log(0.3)), ("The", math.log(0.08)))), AB)
+    assert got.p_first == pytest.approx(0.9 / 0.92)  # B has at most 1 - 0.98
+
+
+def test_a_list_of_the_sampled_token_alone_leaves_the_text_to_decide() -> None:
+    got = read(Reply("k", "B", logprobs=(("B", -0.01),)), AB)
+    assert (got.outcome, got.p_first) == ("B", None)
+
+
+def test_masked_tokens_count_as_not_listed() -> None:
+    got = read(Reply("k", "A", logprobs=(("A", -0.1), ("The", -3.0), ("B", -9999.0))), AB)
+    assert got.bounded
+    assert got.outcome == "A"
+    left = 1 - math.exp(-0.1) - math.exp(-3.0)
+    assert got.p_first == pytest.approx(math.exp(-0.1) / (math.exp(-0.1) + left))
     assert got.outside == pytest.approx(0.1)
 
 

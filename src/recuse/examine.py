@@ -15,7 +15,7 @@ from recuse.audits import Table
 from recuse.backends import Backend, Options, open_backend
 from recuse.conclude import conclude, pick_cases
 from recuse.errors import UsageError
-from recuse.gate import Gate, load_gate
+from recuse.gate import Gate, check_gate, load_gate
 from recuse.judge import Spend, estimate_tokens, judge
 from recuse.judgements import judgements, ordered
 from recuse.ledger import Ledger
@@ -115,6 +115,7 @@ def plan_audit(config: AuditConfig) -> Plan:
         seed=config.seed, on_bad="skip" if config.skip_bad else "error",
     )  # fmt: skip
     named = load_prompt(config.prompt)
+    check_gate(named_gate(config.gate)[0], domains=list(pairs.domains), path=config.gate)
     backend = open_backend(config.judge, config.options)
     can = backend.capabilities
     notes = list(pairs.notes)

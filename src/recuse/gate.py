@@ -12,12 +12,14 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from recuse import assets, stats
-from recuse.audits.measure import Measure
+from recuse.audits import GATEABLE
+from recuse.audits.measure import Measure, unmeasured
 from recuse.errors import InputError
 from recuse.types import Finding
 
@@ -25,9 +27,12 @@ Decision = Literal["fit", "recuse", "inconclusive"]
 
 
 class Tolerance(BaseModel):
+    """A band. `recuse` false: the measure can prevent "fit" and never cause "recuse", as for an observational one."""
+
     model_config = ConfigDict(extra="forbid")
     min: float | None = None
     max: float | None = None
+    recuse: bool = True
 
     @model_validator(mode="after")
     def _bounded(self) -> Tolerance:
@@ -72,21 +77,31 @@ class Decided:
     findings: tuple[Finding, ...]
 
 
-def decide(measures: Sequence[Measure], gate: Gate) -> Decided:
-    """Apply `gate`. Raises InputError when it names a finding that this audit does not have."""
-    by_id = {m.finding.id: m for m in measures}
-    if unknown := sorted(set(gate.primary) - set(by_id)):
-        known = ", ".join(by_id)
+def check_gate(gate: Gate, *, domains: Sequence[str] = (), path: object = None) -> None:
+    """Raise InputError unless an audit of pairs in `domains` can decide everything that `gate` names."""
+    known = GATEABLE | {f"domain.error_rate:{name}" for name in domains}
+    if unknown := sorted(set(gate.primary) - known):
         raise InputError(
-            f"the gate names {unknown[0]!r}, which this audit does not measure", field="primary", hint=f"Use: {known}."
+            f"no audit decides on {unknown[0]!r}", path=path, field="primary", hint=f"Use: {', '.join(sorted(known))}."
         )
-    primaries = list(gate.primary)
-    adjusted = dict(zip(primaries, stats.holm([_beyond(by_id[id], gate.primary[id]) for id in primaries]), strict=True))
+
+
+def decide(measures: Sequence[Measure], gate: Gate) -> Decided:
+    """Apply `gate`. A primary that the audit does not have at all counts as not measured."""
+    names = {m.finding.id for m in measures}
+    absent = [unmeasured(id, id, "this audit does not have it") for id in gate.primary if id not in names]
+    measures = [*measures, *absent]
+    by_id = {m.finding.id: m for m in measures}
+    recusing = [id for id, tolerance in gate.primary.items() if tolerance.recuse]
+    adjusted = dict.fromkeys(gate.primary, 1.0)
+    tests = stats.holm([_beyond(by_id[id], gate.primary[id]) for id in recusing])
+    adjusted.update(zip(recusing, tests.tolist(), strict=True))
+    strict = 1.0 - (1.0 - gate.level) / max(len(recusing), 1)
     findings = []
     for measure in measures:
         id = measure.finding.id
         if id in gate.primary:
-            findings.append(_decide_one(measure, gate.primary[id], float(adjusted[id]), gate.level))
+            findings.append(_decide_one(measure, gate.primary[id], adjusted[id], gate.level, strict))
         else:
             findings.append(measure.finding)
     outcomes = [f.outcome for f in findings if f.id in gate.primary]
@@ -110,7 +125,7 @@ def _beyond(measure: Measure, tolerance: Tolerance) -> float:
     return min(1.0, 2.0 * min(sides))
 
 
-def _decide_one(measure: Measure, tolerance: Tolerance, adjusted: float, level: float) -> Finding:
+def _decide_one(measure: Measure, tolerance: Tolerance, adjusted: float, level: float, strict: float) -> Finding:
     finding = measure.finding
     limits = (tolerance.min, tolerance.max)
     low, high = _band(limits)
@@ -124,7 +139,8 @@ def _decide_one(measure: Measure, tolerance: Tolerance, adjusted: float, level: 
         outcome = "recuse"
     details = {**finding.details, "p_outside_holm": adjusted}
     if outcome == "inconclusive":
-        details["pairs_to_decide"], details["why_undecided"] = _pairs_to_decide(measure, low, high)
+        found = _pairs_to_decide(measure, low, high, level, strict if tolerance.recuse else None)
+        details["pairs_to_decide"], details["why_undecided"] = found
     return replace(finding, tolerance=limits, outcome=outcome, details=details)
 
 
@@ -133,27 +149,46 @@ def _band(limits: tuple[float | None, float | None]) -> tuple[float, float]:
     return -math.inf if low is None else low, math.inf if high is None else high
 
 
-def _pairs_to_decide(measure: Measure, low: float, high: float) -> tuple[int | None, str]:
+def _pairs_to_decide(
+    measure: Measure, low: float, high: float, level: float, strict: float | None
+) -> tuple[int | None, str]:
     """About how many pairs would decide, at this rate of missing verdicts, and in words what stands in the way.
 
-    Fit needs both completions inside; recusal needs the favourable one outside. More pairs narrow each interval and
-    leave the gap between the completions as it is.
+    Fit needs both completions inside at `level`; recusal needs the favourable one outside at `strict`, the level of
+    Holm's first step (None: this measure cannot recuse). More pairs narrow the intervals and leave the gap between the
+    completions as it is. The figure supposes that the values are as measured, and gives 80 % power.
     """
-    if measure.completions is None:
-        return None, "not decidable by more pairs"
+    if measure.completions is None or measure.finding.groups < 2:
+        return None, "not decidable by more pairs" if measure.completions is None else "not decidable with one group"
     where, needed = [], []
     for found in measure.completions:
         if found.estimate is None or found.interval is None:
             return None, "not decidable by more pairs"
-        where.append((found.estimate > high) - (found.estimate < low))
-        needed.append(stats.pairs_needed(found.estimate, found.interval, found.n, low, high))
+        side = (found.estimate > high) - (found.estimate < low)
+        reach = _reach(level if side == 0 else strict or level) / _z(level)
+        interval = tuple(found.estimate + reach * (limit - found.estimate) for limit in found.interval)
+        where.append(side)
+        needed.append(stats.pairs_needed(found.estimate, (interval[0], interval[1]), found.n, low, high))
     if where[0] != where[1]:
         return None, "not decidable with so many verdicts missing"
+    if where[0] != 0 and strict is None:
+        return None, "this measure is observational and prevents fit only"
     deciding = needed[:1] if where[0] > 0 else needed[1:] if where[0] < 0 else needed
     counts = [count for count in deciding if count is not None]
     if len(counts) < len(deciding):
         return None, "not decidable near this tolerance"
-    return max(counts), f"about {max(counts):,} pairs would decide it"
+    count = max(*counts, measure.finding.n + 1)
+    return count, f"about {count:,} pairs would decide it, if the value is as measured"
+
+
+def _reach(level: float) -> float:
+    """Half width of an interval that a bound at that distance escapes with 80 % power, in standard errors."""
+    return _z(level) + _z(0.6)
+
+
+def _z(level: float) -> float:
+    """The two-sided normal quantile: 1.96 for 0.95; 0.84, the one-sided one for 80 %, for 0.6."""
+    return NormalDist().inv_cdf((1.0 + level) / 2.0)
 
 
 def _headline(outcome: Decision, primaries: Sequence[Finding]) -> str:

@@ -63,7 +63,9 @@ def _pairwise(ask: Ask, reply: Reply, verdict: Verdict, group: str, fresh: bool)
         logit = math.log(verdict.p_first) - math.log1p(-verdict.p_first)
         logit = logit if order == "AB" else -logit
     reason = None if prefers else verdict.reason or "no_verdict"
-    return Judgement(ask.pair, group, order, prefers, ask.arm, ask.repeat, reason, logit, verdict.outside, fresh)
+    return Judgement(
+        ask.pair, group, order, prefers, ask.arm, ask.repeat, reason, logit, verdict.outside, fresh, verdict.bounded
+    )
 
 
 def _from_scores(chosen: Answered, rejected: Answered, spec: Spec | None, group: str) -> Judgement:

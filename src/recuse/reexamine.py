@@ -12,9 +12,11 @@ from recuse.audits.accuracy import three_way
 from recuse.conclude import conclude
 from recuse.errors import UsageError
 from recuse.examine import named_gate
+from recuse.gate import check_gate
 from recuse.recorded import Recorded, load_recorded
 from recuse.report.result import AuditResult
 from recuse.run import RunFolder, default_folder
+from recuse.types import Judgement
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,10 @@ def audit_recorded(config: RecordedConfig) -> AuditResult:
         "where": list(config.where), "reading": found.reading,
         "text_format": config.text_format if found.preset == "plain" else None,
     }  # fmt: skip
-    table, other = (
-        Table.build(judged, domains=found.domains, lengths=found.lengths, gold=found.gold) if judged else None
-        for judged in (found.judgements, found.other)
-    )
-    if table is None:
+    check_gate(gate, domains=sorted(set(found.domains.values())), path=config.gate)
+    if not found.judgements and not found.without_gold:
         raise UsageError(f"{config.verdicts}: no row can be judged.", hint="Check --format and --where.")
+    table, other = _table(found, found.judgements), _table(found, found.other) if found.other else None
     with RunFolder(config.out or default_folder("recorded", judge_name, settings), settings) as run:
         return conclude(
             run,
@@ -70,6 +70,12 @@ def audit_recorded(config: RecordedConfig) -> AuditResult:
             other=other,
             other_name="recorded" if found.reading == "reread" else "reread",
         )
+
+
+def _table(found: Recorded, judged: list[Judgement]) -> Table:
+    """Rows without gold count for all but errors."""
+    graded, without = (judged, found.without_gold) if found.gold else ([], judged)
+    return Table.build(graded, without_gold=without, domains=found.domains, lengths=found.lengths)
 
 
 def _differences(found: Recorded) -> list[str]:

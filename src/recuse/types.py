@@ -119,6 +119,7 @@ class Verdict:
     strength: int | None = None  # 1 slightly, 2 much; where the format has it
     p_first: float | None = None  # P(first shown) over the label tokens
     outside: float | None = None  # probability mass outside the label tokens
+    bounded: bool = False  # p_first rests on a bound: one label was not among the listed alternatives
     reason: Reason | None = None
     why: str = ""  # for people: which rule read it, on which words
 
@@ -135,6 +136,7 @@ class Judgement:
     logit: float | None = None  # log odds that the judge prefers the chosen answer
     outside: float | None = None  # probability mass outside the label tokens
     fresh: bool = True  # a call of this run; a hit in a shared cache is never counted as a repeat
+    bounded: bool = False  # the log odds rest on a bound (Verdict.bounded)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,14 @@ from recuse.audits.position import position
 from recuse.audits.reliability import failures, outside, stability, ties
 from recuse.audits.table import Table
 
-__all__ = ["Measure", "Table", "measure_all"]
+__all__ = ["GATEABLE", "Measure", "Table", "measure_all"]
+
+# What a gate may name: findings with a test of a bound and with bounds over all completions of missing verdicts.
+GATEABLE = frozenset({
+    "accuracy.error_rate", "accuracy.error_rate:AB", "accuracy.error_rate:BA", "accuracy.average", "accuracy.pooled",
+    "accuracy.consistent", "accuracy.three_way", "position.first_rate", "position.consistency", "length.effect",
+    "stability.flip_rate", "failures.rate", "ties.rate", "labels.outside_mass",
+})  # fmt: skip
 
 
 def measure_all(table: Table, *, level: float = 0.95) -> list[Measure]:

@@ -70,8 +70,10 @@ def share_of(id: str, title: str, values: Floats, groups: Ints, *, level: float,
 def difference(id: str, title: str, per: PerPair, stratum: Bools, *, level: float, **details: Any) -> Measure:
     """Mean of per-pair values where `stratum` minus the mean elsewhere, clustered by group."""
     kept = per.answered
+    if not kept.any():
+        return unmeasured(id, title, "no verdict at all", **details)
     if not (kept & stratum).any() or not (kept & ~stratum).any():
-        return unmeasured(id, title, "one of the two kinds of pairs does not occur", **details)
+        return unmeasured(id, title, "only one of the two kinds of pairs has verdicts", **details)
 
     def of(values: Floats, rows: Bools) -> stats.Estimate:
         return stats.clustered_difference(values[rows], stratum[rows], groups=per.groups[rows], level=level)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from recuse import stats
-from recuse.audits.accuracy import mean_by_pair, single_view
-from recuse.audits.measure import Measure, share, share_of, unmeasured
-from recuse.audits.table import Table
+from recuse.audits.accuracy import agreement, why
+from recuse.audits.measure import Measure, share, unmeasured
+from recuse.audits.table import AB, BA, Table
 from recuse.types import Finding
 
 _TITLES = {
@@ -21,61 +21,51 @@ def position(table: Table, *, level: float) -> list[Measure]:
     """Share preferring the first answer (1/2 without a position effect), consistency, and the shift in log odds.
 
     The p-value of the share is a sign-flip test on group sums of (first minus second) over both orders; pairs that
-    keep their outcome contribute 0. With one pair a group it is the exact McNemar test on discordant pairs.
+    keep their outcome contribute 0. With one pair a group it is the exact McNemar test on discordant pairs. It is not
+    the inversion of the interval, and may differ from it near the edge.
     """
-    if not len(table.matched()[2]):
-        return [unmeasured(id, title, single_view(table)) for id, title in _TITLES.items()]
+    if not table.both.any():
+        return [unmeasured(id, title, why(table)) for id, title in _TITLES.items()]
     return [_first_rate(table, level), _consistency(table, level), _logit_shift(table, level)]
 
 
 def _first_rate(table: Table, level: float) -> Measure:
-    per = table.per_pair(table.first, rows=(table.order < 2) & table.both[table.pair])
-    ab, ba, pair = table.matched()
-    answered = ~(table.missing[ab] | table.missing[ba])
-    # In half units, so that ties stay on the lattice: each repeat of a pair gives a whole number in [-2, 2].
-    leaning = np.rint(2.0 * (table.first[ab] + table.first[ba] - 1.0)) * answered
-    sums = np.bincount(table.group_of[pair], weights=leaning)
-    test = stats.sign_flip_test(sums)
-    measure = share("position.first_rate", _TITLES["position.first_rate"], per, level=level, p=test.pvalue)
+    per = table.per_pair(table.first, graded=False)
+    (ab, in_ab), (ba, in_ba) = (table.mean_in(order, table.first, ~table.missing) for order in (AB, BA))
+    known = in_ab & in_ba
+    leaning = (ab + ba - 1.0)[known]  # 1: first in both orders, -1: second in both, 0: the same answer
+    id = "position.first_rate"
+    if not known.any():
+        return unmeasured(id, _TITLES[id], why(table))
+    test = stats.sign_flip_test(np.bincount(table.group_of[known], weights=leaning))
+    measure = share(id, _TITLES[id], per, level=level, p=test.pvalue)
     return measure.noting(
-        always_first=int((answered & (leaning == 2)).sum()),
-        always_second=int((answered & (leaning == -2)).sum()),
-        pairs_in_both_orders=int(answered.sum()),
-        test=test.method,
+        always_first=int((leaning == 1.0).sum()), always_second=int((leaning == -1.0).sum()), test=test.method
     )
 
 
 def _consistency(table: Table, level: float) -> Measure:
-    ab, ba, pair = table.matched()
+    id = "position.consistency"
+    ab, ba, pair = table.matched
     missing = table.missing[ab] | table.missing[ba]
     same = (table.error[ab] == table.error[ba]) & ~missing
-    values, groups = mean_by_pair(table, pair, same)
-    high, _ = mean_by_pair(table, pair, same | missing)
-    id = "position.consistency"
-    return share_of(id, _TITLES[id], values, groups, level=level, high=high)
+    return agreement(id, _TITLES[id], table, pair, same, same | missing, (ab, ba), level)
 
 
 def _logit_shift(table: Table, level: float) -> Measure:
     """Half the sum of log odds for the first answer over both orders, as a mean over pairs."""
     id = "position.logit_shift"
-    ab, ba, pair = table.matched()
-    usable = table.has_logit[ab] & table.has_logit[ba]
-    if not usable.any():
-        return unmeasured(id, _TITLES[id], "no log-probabilities")
-    # `logit` favours the chosen answer: it stands first in AB and second in BA.
-    shift = 0.5 * (table.logit[ab] - table.logit[ba])[usable]
-    groups = table.group_of[pair[usable]]
-    found = stats.mean_interval(shift, groups=groups, level=level)
-    return Measure(
-        Finding(
-            id,
-            _TITLES[id],
-            found.estimate,
-            found.interval,
-            found.n,
-            found.groups,
-            found.pvalue,
-            found.method,
-            found.reason,
-        )
+    (ab, in_ab), (ba, in_ba) = (table.mean_in(order, table.logit, table.has_logit) for order in (AB, BA))
+    known = in_ab & in_ba
+    if not known.any():
+        return unmeasured(id, _TITLES[id], "no log-probabilities in both orders")
+    shift = 0.5 * (ab - ba)[known]  # `logit` favours the chosen answer, which stands first in AB and second in BA
+    found = stats.mean_interval(shift, groups=table.group_of[known], level=level)
+    finding = Finding(
+        id, _TITLES[id], found.estimate, found.interval, found.n, found.groups, found.pvalue, found.method, found.reason
+    )
+    # A label that the provider does not list enters at a bound, which pulls the mean to 0; the median hardly moves.
+    bounded = int((table.bounded & table.has_logit & table.both[table.pair]).sum())
+    return Measure(finding).noting(
+        median=float(np.median(shift)), bounded=bounded, without_logits=int((table.both & ~known).sum())
     )

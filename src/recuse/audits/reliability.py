@@ -6,76 +6,76 @@ from collections import Counter
 
 import numpy as np
 
-from recuse import stats
+from recuse.audits.accuracy import gap
 from recuse.audits.measure import Measure, share, share_of, unmeasured
-from recuse.audits.table import PerPair, Table
-from recuse.types import Finding
+from recuse.audits.table import AB, BA, PerPair, Table
 
 
 def stability(table: Table, *, level: float) -> list[Measure]:
-    """Chance that two fresh calls on the same pair in the same order disagree: the noise floor of every flip."""
+    """Chance that two fresh calls on the same pair in the same order disagree: the noise floor of every flip.
+
+    A pair in one order whose repeats did not all answer is left out of the estimate and may be anything in the bounds.
+    """
     id, title = "stability.flip_rate", "Two fresh calls disagree"
     if table.deterministic:
         return [unmeasured(id, title, "deterministic: greedy decoding repeats itself, so a repeat says nothing")]
-    usable = table.fresh & ~table.missing
-    cell = table.pair * 3 + table.order
-    counts = [np.bincount(cell[usable & (table.error == value)], minlength=3 * table.n) for value in (0.0, 0.5, 1.0)]
+    cell, size = table.pair * 3 + table.order, 3 * table.n
+    asked = np.bincount(cell[table.fresh], minlength=size)
+    answered = table.fresh & ~table.missing
+    counts = [np.bincount(cell[answered & (table.error == value)], minlength=size) for value in (0.0, 0.5, 1.0)]
     total = np.sum(counts, axis=0)
-    several = total >= 2
+    several = asked >= 2
     if not several.any():
-        cached = not table.fresh.all()
-        return [
-            unmeasured(
-                id, title, "the repeats came from the cache" if cached else "no pair was asked twice in the same order"
-            )
-        ]
-    agreeing = np.sum([c * (c - 1) for c in counts], axis=0)[several] / (total * (total - 1))[several]
-    pair = np.flatnonzero(several) // 3
-    cells = np.bincount(pair, minlength=table.n)
-    sums = np.bincount(pair, weights=1.0 - agreeing, minlength=table.n)
-    kept = cells > 0
-    return [share_of(id, title, sums[kept] / cells[kept], table.group_of[kept], level=level)]
+        why = "no pair was asked twice in the same order" if table.fresh.all() else "the repeats came from the cache"
+        return [unmeasured(id, title, why)]
+    pairings = np.maximum(total * (total - 1), 1)
+    flips = 1.0 - np.sum([c * (c - 1) for c in counts], axis=0) / pairings
+    whole = several & (total == asked)
+    columns = [
+        _by_pair(table, values, cells)
+        for values, cells in (
+            (flips, whole),
+            (np.where(whole, flips, 1.0), several),
+            (np.where(whole, flips, 0.0), several),
+        )
+    ]
+    (value, some), (high, kept), (low, _) = columns
+    per = PerPair(value[kept], some[kept], high[kept], low[kept], table.group_of[kept])
+    return [share(id, title, per, level=level)]
+
+
+def _by_pair(table: Table, values: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean by pair of the values of its chosen cells, and whether it has any."""
+    pair = np.flatnonzero(cells) // 3
+    count = np.bincount(pair, minlength=table.n)
+    sums = np.bincount(pair, weights=values[cells], minlength=table.n)
+    return np.divide(sums, count, out=np.zeros(table.n), where=count > 0), count > 0
 
 
 def failures(table: Table, *, level: float) -> list[Measure]:
     """Share of asks without a verdict, by reason, and the gap between the orders."""
-    missing = table.missing.astype(float)
-    mean, asked = table.mean_by_order(missing)
-    values = mean[asked]
-    measure = share_of("failures.rate", "Asks without a verdict", values, table.group_of[asked], level=level)
+    missing, everything = table.missing.astype(float), np.ones(len(table.missing), dtype=bool)
+    values, _ = table.mean_by_order(missing)
+    measure = share_of("failures.rate", "Asks without a verdict", values, table.group_of, level=level)
     reasons = Counter(reason for reason, gone in zip(table.reasons, table.missing, strict=True) if gone)
-    measures = [
-        measure.noting(reasons=dict(sorted(reasons.items(), key=str)), asks=len(missing), missing=int(missing.sum()))
-    ]
-    ab, ba, pair = table.matched()
-    if len(pair) and table.missing.any():
-        gaps = missing[ba] - missing[ab]
-        found = stats.clustered_mean(gaps, groups=table.group_of[pair], bounds=(-1.0, 1.0), level=level)
-        p = stats.sign_flip_test(np.bincount(table.group_of[pair], weights=gaps)).pvalue
-        title = "Failures with the better answer second minus first"
-        measures.append(
-            Measure(
-                Finding(
-                    "failures.order_gap", title, found.estimate, found.interval, found.n, found.groups, p, found.method
-                )
-            )
-        )
-    return measures
+    measure = measure.noting(
+        reasons=dict(sorted(reasons.items(), key=str)), asks=len(missing), missing=int(missing.sum())
+    )
+    (ab, in_ab), (ba, in_ba) = (table.mean_in(order, missing, everything) for order in (AB, BA))
+    title = "Failures with the better answer second minus first"
+    return [measure, gap("failures.order_gap", title, ba - ab, in_ab & in_ba, table, level=level)]
 
 
 def ties(table: Table, *, level: float) -> list[Measure]:
-    return [share("ties.rate", "Ties among the verdicts", table.per_pair(table.tie.astype(float)), level=level)]
+    per = table.per_pair(table.tie.astype(float), graded=False)
+    return [share("ties.rate", "Ties among the verdicts", per, level=level)]
 
 
 def outside(table: Table, *, level: float) -> list[Measure]:
     """Mean probability mass that the first token puts on anything but a label."""
     id, title = "labels.outside_mass", "Probability mass outside the labels"
-    rows = table.has_outside
-    if not rows.any():
+    if not table.has_outside.any():
         return [unmeasured(id, title, "no log-probabilities")]
-    count = np.bincount(table.pair[rows], minlength=table.n)
-    sums = np.bincount(table.pair[rows], weights=table.outside[rows], minlength=table.n)
-    kept = count > 0
-    values = np.clip(sums[kept] / count[kept], 0.0, 1.0)
-    everyone = np.ones(len(values), dtype=bool)
-    return [share(id, title, PerPair(values, everyone, values, values, table.group_of[kept]), level=level)]
+    mean, orders = table.mean_by_order(table.outside, table.has_outside)
+    kept = orders > 0
+    return [share_of(id, title, np.clip(mean[kept], 0.0, 1.0), table.group_of[kept], level=level)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,14 @@ Ints = NDArray[np.int64]
 
 _ERROR = {"chosen": 0.0, "rejected": 1.0, "tie": 0.5, None: 0.0}
 _ORDERS = {"AB": 0, "BA": 1, "-": 2}
+AB, BA = 0, 1
 
 
 @dataclass(frozen=True)
 class PerPair:
-    """One value a pair. `value` is the mean over what was answered (0 where nothing was, see `answered`); `high` and
-    `low` replace every missing verdict by the largest and the smallest value it could have had."""
+    """One value a pair. `value` is the mean over what was answered; `answered` says where that is the whole of it, in
+    every order that was asked; `high` and `low` replace every missing verdict by the largest and the smallest value it
+    could have had."""
 
     value: Floats
     answered: Bools
@@ -37,8 +38,8 @@ class PerPair:
 
 @dataclass(frozen=True)
 class Table:
-    """One row a judgement. `error`: 1 wrong, 0 right, 0.5 tie (0 where missing). `first`: 1 prefers the answer shown
-    first, 0 the second, 0.5 tie. `order`: 0 chosen first, 1 rejected first, 2 one answer at a time."""
+    """One row a judgement. `error`: 1 wrong, 0 right, 0.5 tie (0 where missing). `order`: 0 chosen first (AB), 1 the
+    rejected one first (BA), 2 one answer at a time. Without gold, "chosen" stands for the source's answer A."""
 
     pair: Ints  # index into `pairs`
     order: Ints
@@ -47,57 +48,60 @@ class Table:
     missing: Bools
     tie: Bools
     fresh: Bools
+    bounded: Bools
     reasons: Sequence[str | None]
-    logit: Floats
+    logit: Floats  # 0 where there is none
     has_logit: Bools
     outside: Floats
     has_outside: Bools
     pairs: Sequence[str]
     group_of: Ints  # by pair
+    gold: Bools  # by pair: whether it is known which answer is better
     domain_of: Sequence[str | None]  # by pair
-    lengths: tuple[Floats, Floats] | None  # characters of the chosen and the rejected answer, by pair
+    lengths: tuple[Floats, Floats]  # characters of the chosen and the rejected answer, by pair; -1 where unknown
     deterministic: bool = False  # greedy decoding: a repeated call would return the same reply
-    gold: bool = True  # whether it is known which answer is better
 
     @classmethod
     def build(
         cls,
         judgements: Sequence[Judgement],
         *,
+        without_gold: Sequence[Judgement] = (),
         domains: Mapping[str, str | None] | None = None,
         lengths: Mapping[str, tuple[int, int]] | None = None,
         deterministic: bool = False,
-        gold: bool = True,
     ) -> Table:
-        """Columns of `judgements`; `lengths` are used when they cover every pair."""
+        """Columns of `judgements` and of those on pairs `without_gold`, which count for all but errors."""
         pairs: dict[str, int] = {}
-        group_codes: dict[str, int] = {}
+        codes: dict[str, int] = {}
         group_of: list[int] = []
-        for j in judgements:
+        graded = len({j.pair for j in judgements})
+        rows = [*judgements, *without_gold]
+        for j in rows:
             if j.pair not in pairs:
                 pairs[j.pair] = len(pairs)
-                group_of.append(group_codes.setdefault(j.group, len(group_codes)))
-        known = lengths is not None and all(pair in lengths for pair in pairs)
-        sides = np.array([lengths[pair] for pair in pairs], dtype=float).reshape(-1, 2) if known and lengths else None
+                group_of.append(codes.setdefault(j.group, len(codes)))
+        sides = np.array([(lengths or {}).get(pair, (-1, -1)) for pair in pairs], dtype=float).reshape(-1, 2)
         return cls(
-            pair=np.array([pairs[j.pair] for j in judgements], dtype=np.int64),
-            order=np.array([_ORDERS[j.order] for j in judgements], dtype=np.int64),
-            repeat=np.array([j.repeat for j in judgements], dtype=np.int64),
-            error=np.array([_ERROR[j.prefers] for j in judgements], dtype=float),
-            missing=np.array([j.prefers is None for j in judgements], dtype=bool),
-            tie=np.array([j.prefers == "tie" for j in judgements], dtype=bool),
-            fresh=np.array([j.fresh for j in judgements], dtype=bool),
-            reasons=[j.reason for j in judgements],
-            logit=np.array([j.logit or 0.0 for j in judgements], dtype=float),
-            has_logit=np.array([j.logit is not None for j in judgements], dtype=bool),
-            outside=np.array([j.outside or 0.0 for j in judgements], dtype=float),
-            has_outside=np.array([j.outside is not None for j in judgements], dtype=bool),
+            pair=np.array([pairs[j.pair] for j in rows], dtype=np.int64),
+            order=np.array([_ORDERS[j.order] for j in rows], dtype=np.int64),
+            repeat=np.array([j.repeat for j in rows], dtype=np.int64),
+            error=np.array([_ERROR[j.prefers] for j in rows], dtype=float),
+            missing=np.array([j.prefers is None for j in rows], dtype=bool),
+            tie=np.array([j.prefers == "tie" for j in rows], dtype=bool),
+            fresh=np.array([j.fresh for j in rows], dtype=bool),
+            bounded=np.array([j.bounded for j in rows], dtype=bool),
+            reasons=[j.reason for j in rows],
+            logit=np.array([j.logit or 0.0 for j in rows], dtype=float),
+            has_logit=np.array([j.logit is not None for j in rows], dtype=bool),
+            outside=np.array([j.outside or 0.0 for j in rows], dtype=float),
+            has_outside=np.array([j.outside is not None for j in rows], dtype=bool),
             pairs=list(pairs),
             group_of=np.array(group_of, dtype=np.int64),
+            gold=np.arange(len(pairs)) < graded,
             domain_of=[(domains or {}).get(pair) for pair in pairs],
-            lengths=(sides[:, 0], sides[:, 1]) if sides is not None else None,
+            lengths=(sides[:, 0], sides[:, 1]),
             deterministic=deterministic,
-            gold=gold,
         )
 
     @property
@@ -106,7 +110,8 @@ class Table:
 
     @cached_property
     def first(self) -> Floats:
-        return np.where(self.order == 0, 1.0 - self.error, self.error)
+        """By row: 1 prefers the answer shown first, 0 the second, 0.5 a tie."""
+        return np.where(self.order == AB, 1.0 - self.error, self.error)
 
     def rows(self, order: int) -> Bools:
         rows: Bools = self.order == order
@@ -116,42 +121,63 @@ class Table:
     def both(self) -> Bools:
         """By pair: asked in both orders (whether or not an answer came)."""
         asked = np.zeros((2, self.n), dtype=bool)
-        for order in (0, 1):
+        for order in (AB, BA):
             asked[order, self.pair[self.rows(order)]] = True
-        both: Bools = asked[0] & asked[1]
+        both: Bools = asked[AB] & asked[BA]
         return both
 
-    def per_pair(self, values: Floats, *, low: float = 0.0, high: float = 1.0, rows: Bools | None = None) -> PerPair:
-        """Mean of `values` by pair: over the repeats of each order, then over the orders, so that an order that
-        answered more often weighs no more. Missing verdicts count `high` and `low` in the fields of those names."""
-        kept = np.ones(len(values), dtype=bool) if rows is None else rows
-        filled = [np.where(self.missing, missing, values) for missing in (0.0, high, low)]
-        weights = [kept & ~self.missing, kept, kept]
-        (mean, answered), (upper, asked), (lower, _) = (
-            self.mean_by_order(v, w) for v, w in zip(filled, weights, strict=True)
-        )
-        return PerPair(mean[asked], answered[asked], upper[asked], lower[asked], self.group_of[asked])
+    def mean_in(self, order: int, values: Floats, kept: Bools) -> tuple[Floats, Bools]:
+        """By pair: the mean of `values` over the kept rows of one order (0 without any), and whether there is any."""
+        rows = kept & self.rows(order)
+        count = np.bincount(self.pair[rows], minlength=self.n)
+        sums = np.bincount(self.pair[rows], weights=values[rows], minlength=self.n)
+        return np.divide(sums, count, out=np.zeros(self.n), where=count > 0), count > 0
 
-    def mean_by_order(self, values: Floats, kept: Bools | None = None) -> tuple[Floats, Bools]:
-        """By pair: the mean over each order's kept rows, averaged over the orders that have any; whether any has."""
+    def mean_by_order(self, values: Floats, kept: Bools | None = None) -> tuple[Floats, Ints]:
+        """By pair: the mean over each order's kept rows, averaged over the orders that have any; and how many have."""
         kept = np.ones(len(values), dtype=bool) if kept is None else kept
-        total, orders = np.zeros(self.n), np.zeros(self.n)
+        total, orders = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
         for order in range(3):
-            rows = kept & self.rows(order)
-            if not rows.any():
-                continue
-            count = np.bincount(self.pair[rows], minlength=self.n)
-            sums = np.bincount(self.pair[rows], weights=values[rows], minlength=self.n)
-            total += np.divide(sums, count, out=np.zeros(self.n), where=count > 0)
-            orders += count > 0
-        return np.divide(total, orders, out=np.zeros(self.n), where=orders > 0), orders > 0
+            mean, some = self.mean_in(order, values, kept)
+            total, orders = total + mean, orders + some
+        return np.divide(total, orders, out=np.zeros(self.n), where=orders > 0), orders
 
+    def per_pair(self, values: Floats, *, order: int | None = None, graded: bool = True) -> PerPair:
+        """`values` in [0, 1] by pair: the mean over each order's repeats, then over the orders (or of one `order`).
+
+        A pair that lacks every verdict in one of the two orders is not `answered`, since a mean over the other alone
+        would not cancel position; in `high` and `low` that order may be anything. That goes for an order that was never
+        asked too, where other pairs were asked in both.
+        """
+        kept = np.ones(len(values), dtype=bool) if order is None else self.rows(order)
+        if graded:
+            kept = kept & self.gold[self.pair]
+        mean, answered = self.mean_by_order(values, kept & ~self.missing)
+        upper, asked = self.mean_by_order(np.where(self.missing, 1.0, values), kept)
+        lower, _ = self.mean_by_order(np.where(self.missing, 0.0, values), kept)
+        if order is None and self.both.any():
+            half = asked == 1
+            upper, lower = np.where(half, (upper + 1.0) / 2.0, upper), np.where(half, lower / 2.0, lower)
+            whole = answered == 2
+        else:
+            whole = answered == asked
+        some = asked > 0
+        return PerPair(mean[some], whole[some], upper[some], lower[some], self.group_of[some])
+
+    @cached_property
     def matched(self) -> tuple[Ints, Ints, Ints]:
-        """Row numbers (AB, BA) and pair of every repeat that was asked in both orders."""
-        rows: list[dict[tuple[int, int], int]] = [{}, {}]
-        for i in np.flatnonzero(self.order < 2):
-            rows[self.order[i]][int(self.pair[i]), int(self.repeat[i])] = int(i)
-        keys = [key for key in rows[0] if key in rows[1]]
-        triples = [(rows[0][key], rows[1][key], key[0]) for key in keys]
-        columns: NDArray[Any] = np.array(triples, dtype=np.int64).reshape(-1, 3)
-        return columns[:, 0], columns[:, 1], columns[:, 2]
+        """Row numbers in AB and in BA, and the pair: the first repeat of one order with the first of the other, etc."""
+        keys: list[Ints] = []
+        places: list[Ints] = []
+        width = int(self.repeat.max(initial=0)) + len(self.pair) + 1
+        for order in (AB, BA):
+            rows = np.flatnonzero(self.rows(order))
+            rows = rows[np.lexsort((self.repeat[rows], self.pair[rows]))]
+            pairs = self.pair[rows]
+            starts = np.flatnonzero(np.r_[True, pairs[1:] != pairs[:-1]]) if len(pairs) else np.zeros(0, dtype=np.int64)
+            rank = np.arange(len(pairs)) - np.repeat(starts, np.diff(np.r_[starts, len(pairs)]))
+            keys.append(pairs * width + rank)
+            places.append(rows)
+        _, left, right = np.intersect1d(keys[AB], keys[BA], assume_unique=True, return_indices=True)
+        ab, ba = places[AB][left], places[BA][right]
+        return ab, ba, self.pair[ab]

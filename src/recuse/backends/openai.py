@@ -64,7 +64,7 @@ class OpenAIBackend:
         if sampling.temperature is not None:
             body["temperature"] = sampling.temperature
         if sampling.seed is not None:
-            body["seed"] = sampling.seed
+            body["seed"] = sampling.seed + ask.repeat  # one seed for all repeats would make them one observation
         if sampling.top_logprobs:
             body["logprobs"] = True
             body["top_logprobs"] = min(sampling.top_logprobs, 20)

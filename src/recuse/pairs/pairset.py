@@ -155,13 +155,15 @@ def classes(digests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def sample(groups: np.ndarray, *, limit: int, seed: int) -> np.ndarray:
     """Mask of a seeded sample of whole groups, `limit` rows at most, yet one group at least.
 
-    Groups are taken in the order of a hash of seed and group until the next would pass the limit. The choice depends
-    on nothing but the seed and the set of groups with their sizes: not on order, chunks or the texts of other columns.
+    Groups are taken in the order of a hash of seed, limit and group until the next would pass the limit. The choice
+    depends on nothing else: not on order, chunks or the texts of other columns. Samples of two limits are not nested,
+    so that the larger one is no extension of a sample that was looked at. Since the limit is never passed, groups that
+    are large beside it come a little too rarely.
     """
     import numpy as np
 
     codes, firsts = classes(groups)
-    keys = [hashlib.sha256(b"%d:" % seed + groups[i].tobytes()).digest()[:8] for i in firsts]
+    keys = [hashlib.sha256(b"%d:%d:" % (seed, limit) + groups[i].tobytes()).digest()[:8] for i in firsts]
     order = np.argsort(np.frombuffer(b"".join(keys), dtype=">u8"), kind="stable")
     sizes = np.cumsum(np.bincount(codes)[order])
     taken = max(1, int(np.searchsorted(sizes, limit, side="right")))

@@ -48,6 +48,7 @@ from recuse.stats.sequential import (
 from recuse.stats.shams import Prediction, predictive_pvalue
 from recuse.stats.signflip import sign_flip_test
 from recuse.stats.slices import SliceRate, slice_table, worst_slice_rule
+from recuse.stats.stratified import stratified_difference, test_stratified_bound
 from recuse.stats.studentised import minimum_effect_test, studentised_flip_test
 
 __all__ = [
@@ -107,9 +108,11 @@ __all__ = [
     "risk_difference",
     "sign_flip_test",
     "slice_table",
+    "stratified_difference",
     "studentised_flip_test",
     "test_bound",
     "test_difference_bound",
+    "test_stratified_bound",
     "two_proportion_test",
     "wilson_interval",
     "worst_slice_blocking",

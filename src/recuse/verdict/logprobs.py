@@ -11,6 +11,7 @@ from recuse.verdict.spec import Spec
 
 ENOUGH = 0.1  # probability of all labels from which on they decide; below, the text does
 _TINY = 1e-12  # keeps p_first away from 0 and 1, hence its logit finite
+_NOTHING = -100.0  # some servers list masked tokens with -9999: they are as good as not listed
 _BLANKS = ("", " ", "Ġ", "▁")  # how tokenizers write a leading blank
 
 
@@ -28,48 +29,45 @@ def _spellings(spec: Spec) -> dict[str, Outcome]:
 
 
 def read_logprobs(reply: Reply, menu: Menu) -> Verdict | None:
-    """The verdict of the first token's probabilities; None without usable ones.
+    """The verdict of the first token's probabilities; None without usable ones, so that the text decides.
 
     `p_first` is P(first) / (P(first) + P(second)), each summed over all spellings; `outside` is the rest beside all
-    labels. A label that is not among the alternatives is bounded by the smallest probability listed, an upper limit.
-    The most probable label is the outcome. With less than `ENOUGH` on the labels there is no outcome and no `p_first`.
+    labels. A label that is not listed has at most the smallest probability of another listed token, and at most the
+    mass that the list leaves over: it counts as that bound, and `bounded` says so. A single listed token says nothing
+    of the others. The most probable label is the outcome. With less than `ENOUGH` on the labels there is no outcome
+    and no `p_first`.
     """
-    if not reply.logprobs:
+    if not reply.logprobs or len(reply.logprobs) < 2:
         return None
     spellings = _spellings(menu.spec)
-    first = second = tie = 0.0
-    smallest = 1.0
-    seen_first = seen_second = False
+    mass: dict[Outcome, float] = {"A": 0.0, "B": 0.0, "tie": 0.0}
+    smallest, others = 1.0, 0.0
     for token, logprob in reply.logprobs:
         if logprob != logprob:  # NaN
             return None
-        probability = exp(min(logprob, 0.0))
-        smallest = min(smallest, probability)
+        probability = exp(min(logprob, 0.0)) if logprob > _NOTHING else 0.0
         outcome = spellings.get(token)
-        if outcome == "A":
-            first, seen_first = first + probability, True
-        elif outcome == "B":
-            second, seen_second = second + probability, True
-        elif outcome == "tie":
-            tie += probability
-    mass = first + second + tie
-    outside = max(0.0, 1.0 - mass)
-    if mass < ENOUGH or not isfinite(mass):
-        return Verdict(outside=outside, why=f"only {mass:.3f} of the first token's probability on labels")
-    bounded = ""
-    if not seen_first:
-        first, bounded = smallest, f", {menu.spec.first} bounded by the smallest listed"
-    elif not seen_second:
-        second, bounded = smallest, f", {menu.spec.second} bounded by the smallest listed"
-    p_first = min(max(first / (first + second), _TINY), 1.0 - _TINY) if first + second > 0.0 else 0.5
-    best: Outcome = "A" if first > second else "B" if second > first else "tie"
-    if tie > max(first, second):
-        best = "tie"
+        if outcome is not None:
+            mass[outcome] += probability
+        elif probability > 0.0:
+            smallest, others = min(smallest, probability), others + probability
+    labels = sum(mass.values())
+    outside = max(0.0, 1.0 - labels)
+    if labels < ENOUGH or not isfinite(labels):
+        return Verdict(outside=outside, why=f"only {labels:.3f} of the first token's probability on labels")
+    first, second = mass["A"], mass["B"]
+    bound = max(min(smallest, 1.0 - labels - others), _TINY)
+    bounded = min(first, second) == 0.0
+    first, second = first or min(bound, second or 1.0), second or min(bound, first or 1.0)
+    p_first = min(max(first / (first + second), _TINY), 1.0 - _TINY)
+    ranked = sorted(mass, key=lambda outcome: -mass[outcome])
+    best: Outcome = ranked[0] if mass[ranked[0]] > mass[ranked[1]] else "tie"
     return Verdict(
         outcome=best,
         p_first=p_first,
         outside=outside,
-        why=f"first token: P(first) {p_first:.4f}, outside {outside:.4f}{bounded}",
+        bounded=bounded,
+        why=f"first token: P(first) {p_first:.4f}, outside {outside:.4f}{', one label bounded' if bounded else ''}",
     )
 
 

@@ -1,0 +1,68 @@
+"""A difference within strata: by hand, against least squares, and its coverage under confounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats as scipy_stats
+
+from recuse import stats
+
+
+def test_mantel_haenszel_weights_by_hand() -> None:
+    # stratum a: 3 of 4 against 1 of 4 (difference 0.5, weight 2); b: 1 of 2 against 0 of 6 (0.5 and 1.5)... and c alone
+    y = [1, 1, 1, 0, 1, 0, 0, 0] + [1, 0] + [0] * 6 + [1]
+    x = [1] * 4 + [0] * 4 + [1] * 2 + [0] * 6 + [1]
+    strata = ["a"] * 8 + ["b"] * 8 + ["c"]
+    found = stats.stratified_difference(y, x, strata=strata)
+    assert found.estimate == pytest.approx((2.0 * 0.5 + 1.5 * 0.5) / 3.5)
+    y[8] = 0  # now nothing in b: 0.5 and 0
+    assert stats.stratified_difference(y, x, strata=strata).estimate == pytest.approx(2.0 * 0.5 / 3.5)
+
+
+def test_it_is_least_squares_with_an_effect_a_stratum_and_clustered_errors() -> None:
+    rng = np.random.default_rng(1)
+    strata, groups = rng.integers(0, 4, 200), rng.integers(0, 50, 200)
+    x, y = rng.integers(0, 2, 200), rng.random(200)
+    design = np.column_stack([x, *(strata == s for s in range(4))]).astype(float)
+    theirs = sm.OLS(y, design).fit(cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False})
+    found = stats.stratified_difference(y, x, strata=strata, groups=groups)
+    assert found.estimate == pytest.approx(theirs.params[0])
+    count = len(set(groups.tolist()))
+    error = (found.interval[1] - found.interval[0]) / 2 / scipy_stats.t.ppf(0.975, count - 1)
+    assert error == pytest.approx(theirs.bse[0] * (count / (count - 1)) ** 0.5)
+
+
+def test_the_test_inverts_the_interval() -> None:
+    rng = np.random.default_rng(2)
+    y, x, strata = rng.random(60), rng.integers(0, 2, 60), rng.integers(0, 3, 60)
+    low, high = stats.stratified_difference(y, x, strata=strata).interval
+    assert stats.test_stratified_bound(y, x, low, strata=strata) == pytest.approx(0.025)
+    assert stats.test_stratified_bound(y, x, high, strata=strata, alternative="less") == pytest.approx(0.025)
+
+
+def test_confounding_by_stratum_does_not_move_it_and_the_interval_covers() -> None:
+    rng, hits = np.random.default_rng(3), 0
+    for _ in range(1000):
+        strata = rng.integers(0, 2, 120)
+        x = rng.random(120) < np.where(strata, 0.8, 0.2)
+        y = (rng.random(120) < np.where(strata, 0.5, 0.2)).astype(float)
+        low, high = stats.stratified_difference(y, x, strata=strata).interval
+        hits += low <= 0.0 <= high
+    assert 0.932 <= hits / 1000 <= 0.968
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "strata", "reason"),
+    [
+        ([1.0, 0.0], [1, 1], [0, 0], "both kinds"),
+        ([1.0, 0.0], [1, 0], [0, 1], "both kinds"),
+        ([0.5] * 4, [1, 0, 1, 0], [0, 0, 1, 1], "no scatter"),
+        ([], [], [], "both kinds"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(y: list[float], x: list[int], strata: list[int], reason: str) -> None:
+    found = stats.stratified_difference(y, x, strata=strata)
+    assert found.estimate is None
+    assert reason in (found.reason or "")
