@@ -49,6 +49,7 @@ def python_flips(gaps: list[float], flips: int) -> float:
 def main() -> None:
     import statsmodels.api as sm
     from scipy.stats import permutation_test
+    from sklearn.metrics import cohen_kappa_score
 
     rng = np.random.default_rng(0)
     x, groups = (rng.random(100_000) < 0.3).astype(float), rng.integers(0, 30_000, 100_000)
@@ -69,6 +70,16 @@ def main() -> None:
         lambda: sm.GLM(x, design, family=sm.families.Binomial()).fit(cov_type="cluster", cov_kwds={"groups": groups}), 2
     )
     line("logistic, 100,000 rows", seconds(lambda: stats.logistic(x, column, groups=groups)), "statsmodels", glm)
+
+    first = rng.integers(0, 3, size=20_000)
+    second = np.where(rng.random(20_000) < 0.7, first, rng.integers(0, 3, size=20_000))
+    one, two = ([f"label {v}" for v in rater] for rater in (first, second))
+    questions = rng.integers(0, 5_000, size=20_000)
+    bare = seconds(lambda: cohen_kappa_score(first, second))
+    line(
+        "kappa with interval, 20,000 pairs", seconds(lambda: stats.cohen_kappa(first, second)), "without: sklearn", bare
+    )
+    line("kappa with interval, text, 5,000 groups", seconds(lambda: stats.cohen_kappa(one, two, groups=questions)))
 
     lattice = rng.choice([-1, -0.5, 0, 0.5, 1, 1.5], size=20_000)
     line("sign flip, exact, 20,000 units in halves", seconds(lambda: stats.sign_flip_test(lattice)))

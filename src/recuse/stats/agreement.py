@@ -68,7 +68,7 @@ def cohen_kappa(
 
     Weights go by the labels' values where all are numbers (a rating of 3 that nobody gave still lies between 2 and 4;
     scikit-learn goes by place), else by their place in `labels`, which text then needs. Measured coverage of the 95 %
-    interval (`recuse.stats.chance` says how it is made): 0.97 to 0.99 at 50 pairs with a label at 0.9; at least 0.93
+    interval (`recuse.stats.chance` says how it is made): 0.96 to 0.99 at 50 pairs with a label at 0.9; at least 0.93
     from 20 pairs on with two to five labels, and in groups; 0.88 at 20 pairs with ten labels.
 
     Both raters constant on one label: None (0/0). One constant rater: 0, flagged. Raises ValueError for lengths that
