@@ -8,9 +8,9 @@ holds. Hence, by what the data are, and named in `method`:
 - fewer, with `bounds`: the limits of `clustered_mean` (the Dirichlet bound, on single 0/1 values Clopper-Pearson; the
   exact bound where all are equal; the whole range for one group).
 - fewer, without bounds: the wider of Student's t and the Dirichlet bound on the range that reaches as far on both sides
-  of the median as the farthest value does. No interval is valid for every unbounded distribution (Bahadur & Savage
+  of the median unit as the farthest one does. No interval is valid for every unbounded distribution (Bahadur & Savage
   1956): t fails for rare large values, the Dirichlet bound for values beyond those seen, seldom both.
-- all equal or one group, without bounds: no interval, and the reason.
+- all units equal or one group, without bounds: no interval, and the reason.
 
 Percentile and BCa as in Efron & Tibshirani (1993, chapters 13 and 14); scipy.stats.bootstrap has both, but neither
 groups nor blocks. Studentised as in Davison & Hinkley (1997, section 5.2).
@@ -34,7 +34,7 @@ from recuse.stats.sample import Bounds, Sample, sample
 Array = NDArray[np.float64]
 Method = Literal["auto", "percentile", "bca", "studentised"]
 METHODS = ("auto", "percentile", "bca", "studentised")
-HULL = "wider of t and Dirichlet bound within the reach of the values (few units differ, no bounds)"
+HULL = "wider of t and Dirichlet bound within the reach of the units (few units differ, no bounds)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from recuse.stats.multiplicity import holm
 from recuse.stats.results import Estimate, check_level
 from recuse.stats.sample import Bounds
 from recuse.stats.signflip import sign_flip_test
-from recuse.stats.studentised import sample_tests
+from recuse.stats.studentised import sample_pvalues
 
 METHOD = "paired gap by template"
 
@@ -165,8 +165,7 @@ def _gap(rows: Rows, first: Mask, second: Mask, a: Hashable, b: Hashable, settin
     interval = sample_interval(data, level=settings.level, resamples=settings.resamples, seed=settings.seed)
     # Sorted, so that the order of the rows changes nothing.
     flips = sign_flip_test(np.sort(cells.template_sums(gaps, usable)), seed=settings.seed)
-    tests = sample_tests(data, 0.0, level=settings.level, resamples=settings.resamples, seed=settings.seed)
-    sides = [test.pvalue for test in tests.values() if test.pvalue is not None]
+    sides = sample_pvalues(data, 0.0, resamples=settings.resamples, seed=settings.seed)
     found = replace(
         found,
         estimate=interval.estimate,
@@ -177,7 +176,7 @@ def _gap(rows: Rows, first: Mask, second: Mask, a: Hashable, b: Hashable, settin
         pvalue=flips.pvalue,
         reason=interval.reason,
         test=flips.method,
-        pvalue_bound=min(1.0, 2 * min(sides)) if sides else None,
+        pvalue_bound=min(1.0, 2 * min(sides.values())) if sides else None,
     )
     return found if gone.any() else replace(found, worst=(data.estimate,) * 2, worst_interval=interval.interval)
 

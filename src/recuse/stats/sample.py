@@ -19,8 +19,8 @@ _EQUAL = 1e-12
 class Sample:
     """Sum and size of each unit, the values rescaled to [0, 1].
 
-    0 and 1 are the bounds where they are known. Otherwise they lie as far from the median value as the farthest value
-    does: limits that need bounds then rest on the assumption that no value lies farther out.
+    0 and 1 are the bounds where they are known. Otherwise they lie as far from the median unit's mean as the farthest
+    one does: limits that need bounds then rest on the assumption that no unit lies farther out.
     """
 
     sums: Array
@@ -45,7 +45,7 @@ class Sample:
         """Why nothing can be said about the mean beyond its estimate, or None."""
         if self.bounded or not (self.equal or self.units.method == RANGE):
             return None
-        return "one group" if self.groups == 1 else "all values are equal and there are no bounds"
+        return "one group" if self.groups == 1 else "all units are equal and there are no bounds"
 
     def restored(self, share: float) -> float:
         return self.zero + self.width * share
@@ -82,31 +82,35 @@ def sample(
     `weights` are positive, one for each value. Raises ValueError for values outside the bounds or not finite, and for
     lengths that differ.
     """
-    if bounds is not None:
-        x, codes = checked(values, groups, bounds)
-        zero, width = bounds[0], bounds[1] - bounds[0]
-    else:
-        x, zero, width = _centred(values)
-        codes = None if groups is None else encode(groups, x.size)
+    x, codes = checked(values, groups, bounds) if bounds is not None else _finite(values, groups)
     if not x.size:
         return None
     w = np.ones_like(x) if weights is None else weights
     sums: Array = w * x if codes is None else np.bincount(codes, weights=w * x).astype(np.float64)
     sizes: Array = w if codes is None else np.bincount(codes, weights=w).astype(np.float64)
-    equal = bool(np.ptp(x) < _EQUAL)
+    if bounds is not None:
+        zero, width, equal = bounds[0], bounds[1] - bounds[0], bool(np.ptp(x) < _EQUAL)
+    else:
+        shares, zero, width = _centred(sums / sizes)
+        sums, equal = shares * sizes, bool(np.ptp(shares) == 0)
     return Sample(
         sums, sizes, summarise_units(sums, sizes, equal=equal), x.size, zero, width, bounds is not None, equal
     )
 
 
-def _centred(values: ArrayLike) -> tuple[Array, float, float]:
-    x: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+def _finite(values: ArrayLike, groups: Groups | None) -> tuple[Array, NDArray[np.intp] | None]:
+    x = np.asarray(values, dtype=np.float64)
     if x.ndim != 1 or not np.isfinite(x).all():
         raise ValueError("values must be one-dimensional and finite.")
-    top = float(np.abs(x).max()) if x.size else 0.0
+    return x, None if groups is None else encode(groups, x.size)
+
+
+def _centred(means: Array) -> tuple[Array, float, float]:
+    """Means where the median is 1/2 and the farthest from it 0 or 1; the value at 0, and the width from there to 1."""
+    top = float(np.abs(means).max())
     if top == 0:
-        return np.full_like(x, 0.5), -0.5, 1.0
-    x = x / top  # so that neither huge nor tiny values leave the range of floats
+        return np.full_like(means, 0.5), -0.5, 1.0
+    x = means / top  # so that neither huge nor tiny values leave the range of floats
     centre = float(np.median(x))
     reach = float(np.abs(x - centre).max())
     if reach <= _EQUAL:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recuse.stats import dirichlet, signflip
 from recuse.stats.bootstrap import sample_interval, studentised
-from recuse.stats.clustered import FEW, RANGE, WILSON, Groups
+from recuse.stats.clustered import FEW, RANGE, WILSON, Groups, Units
 from recuse.stats.resample import resampled_means
 from recuse.stats.results import Alternative, Estimate, OneSided, TestResult, check_alternative, check_level
 from recuse.stats.sample import Bounds, Sample, sample
@@ -106,36 +106,39 @@ def minimum_effect_test(
     data = sample(values, groups=groups, bounds=bounds)
     if data is None:
         return Estimate(None, None, 0, 0, "minimum effect", level, reason="no observations")
-    return sample_tests(data, minimum, level=level, resamples=resamples, seed=seed)[alternative]
-
-
-def sample_tests(
-    data: Sample, minimum: float, *, level: float, resamples: int = 10_000, seed: int = 0
-) -> dict[OneSided, Estimate]:
-    """Both one-sided tests of a sample that is not empty."""
-    alpha, bound = (1 - level) / 2, data.scaled(minimum)
-    if data.bounded and data.units.method != RANGE:
-        units = replace(data.units, method=FEW, kinds=dirichlet.kinds(data.sums, data.sizes))
-        if data.equal:
-            units = data.units
+    p = sample_pvalues(data, minimum, resamples=resamples, seed=seed)
+    if units := _bounded(data):
+        alpha = (1 - level) / 2
         interval = (data.restored(units.lower(alpha)), data.restored(units.upper(alpha)))
         found = Estimate(data.estimate, interval, data.n, data.groups, BOUND, level)
-        return {
-            "greater": replace(found, pvalue=units.p_greater(bound)),
-            "less": replace(found, pvalue=units.p_less(bound)),
-        }
-    found = sample_interval(data, level=level, resamples=resamples, seed=seed)
-    if found.interval is None:
-        return {"greater": found, "less": found}
-    if data.units.method != WILSON:
-        greater, less = data.units.p_greater(bound), data.units.p_less(bound)
-        if not data.bounded:
-            p = data.t_pvalue(bound)
-            greater, less = max(greater, p), max(less, 1 - p)
     else:
+        found = sample_interval(data, level=level, resamples=resamples, seed=seed)
+    return found if p is None else replace(found, pvalue=p[alternative])
+
+
+def sample_pvalues(
+    data: Sample, minimum: float, *, resamples: int = 10_000, seed: int = 0
+) -> dict[OneSided, float] | None:
+    """Both one-sided p-values of a sample that is not empty, or None where there are no limits."""
+    if data.no_limits:
+        return None
+    bound = data.scaled(minimum)
+    if data.units.method == WILSON and not data.bounded:
         shifts, errors = resampled_means(data.sums, data.sizes, resamples=resamples, rng=np.random.default_rng(seed))
         t = studentised(shifts, errors)
         observed = (data.units.mean - bound) / (data.error * math.sqrt((data.groups - 1) / data.groups))
-        greater = (np.count_nonzero(t >= observed - 1e-9) + 1) / (resamples + 1)
-        less = (np.count_nonzero(t <= observed + 1e-9) + 1) / (resamples + 1)
-    return {"greater": replace(found, pvalue=float(greater)), "less": replace(found, pvalue=float(less))}
+        above, below = int(np.count_nonzero(t >= observed - 1e-9)), int(np.count_nonzero(t <= observed + 1e-9))
+        return {"greater": (above + 1) / (resamples + 1), "less": (below + 1) / (resamples + 1)}
+    units = _bounded(data) or data.units
+    greater, less = units.p_greater(bound), units.p_less(bound)
+    if data.bounded:
+        return {"greater": greater, "less": less}
+    p = data.t_pvalue(bound)
+    return {"greater": max(greater, p), "less": max(less, 1 - p)}
+
+
+def _bounded(data: Sample) -> Units | None:
+    """The units with the Dirichlet bound, whatever they are; None without bounds or with one unit."""
+    if not data.bounded or data.units.method == RANGE:
+        return None
+    return data.units if data.equal else replace(data.units, method=FEW, kinds=dirichlet.kinds(data.sums, data.sizes))
