@@ -12,8 +12,13 @@ import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recuse import stats
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+BOUNDS = (-1.5, 1.5)
 
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:
@@ -95,6 +100,13 @@ def main() -> None:
         plain,
     )
 
+    def scipy_few() -> object:
+        return permutation_test(
+            (few,), np.mean, permutation_type="samples", vectorized=True, n_resamples=10_000, batch=1000
+        )
+
+    line("   the same", seconds(lambda: stats.sign_flip_test(few, resamples=10_000)), "scipy", seconds(scipy_few, 2))
+
     many = rng.normal(0.01, 1, size=20_000)
 
     def scipy_flips(flips: int) -> object:
@@ -111,6 +123,43 @@ def main() -> None:
     )
     memory = peak_mb(lambda: stats.sign_flip_test(many, resamples=10_000))
     sys.stdout.write(f"{'   its peak memory':62} {memory:9.0f} MB\n")
+    resampling(rng, lattice, many)
+
+
+def resampling(rng: np.random.Generator, lattice: Array, many: Array) -> None:
+    from scipy.stats import bootstrap
+
+    def scipy_bootstrap(values: Array, resamples: int) -> object:
+        return bootstrap((values,), np.mean, n_resamples=resamples, method="percentile", batch=100)
+
+    rows = rng.integers(0, 20_000, size=60_000)
+    cases: tuple[tuple[str, Array, Ints | None], ...] = (
+        ("halves", lattice, None),
+        ("twelfths up to 5", rng.integers(-60, 62, size=20_000) / 12, None),
+        ("real values", many, None),
+        ("real values, three to a unit", rng.normal(size=60_000), rows),
+    )
+    for name, values, groups in cases:
+        ours = seconds(lambda v=values, g=groups: stats.bootstrap_mean(v, groups=g), 3)
+        theirs = seconds(lambda v=values: scipy_bootstrap(v, 500), 1) * 20 if groups is None else 0.0
+        line(f"bootstrap, 20,000 units x 10,000, {name}", ours, "scipy" if groups is None else "", theirs)
+        memory = peak_mb(lambda v=values, g=groups: stats.bootstrap_mean(v, groups=g))
+        sys.stdout.write(f"{'   its peak memory':62} {memory:9.0f} MB\n")
+    memory = peak_mb(lambda: scipy_bootstrap(many, 200))
+    sys.stdout.write(f"{'   scipy with batch=100, for comparison':62} {memory:9.0f} MB\n")
+
+    line(
+        "minimum effect, 20,000 units in halves",
+        seconds(lambda: stats.minimum_effect_test(lattice, 0.1, bounds=BOUNDS)),
+    )
+    template, group = np.repeat(np.arange(120), 20), np.tile([0, 1], 1200)
+    answers = (rng.random(2400) < 0.4).astype(float)
+    gap = seconds(lambda: stats.paired_gap(answers, template=template, group=group, a=0, b=1, bounds=(0, 1)))
+    line("paired gap, 120 templates x 20 rows", gap)
+    template, group = np.repeat(np.arange(20_000), 6), np.tile([0, 1], 60_000)
+    answers = (rng.random(120_000) < 0.4).astype(float)
+    gap = seconds(lambda: stats.paired_gap(answers, template=template, group=group, a=0, b=1, bounds=(0, 1)), 2)
+    line("paired gap, 20,000 templates x 6 rows", gap)
 
 
 if __name__ == "__main__":
