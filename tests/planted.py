@@ -25,7 +25,7 @@ def draw_pairs(rng: Random, n: int, *, largest_group: int = 1) -> list[Pair]:
         for _ in range(rng.randint(1, largest_group)):
             name = f"{salt:x}-{len(pairs)}"
             chosen, rejected = "c" * rng.randint(10, 40), "r" * rng.randint(10, 40)
-            pairs.append(Pair(name, "q", chosen, rejected, f"{salt:x}-g{group}"))
+            pairs.append(Pair(name, f"q {salt:x} {group}", chosen, rejected, f"{salt:x}-g{group}"))
     return pairs[:n]
 
 

@@ -9,7 +9,8 @@ The planted judge is a random-utility model. On one call about a pair it prefers
     P(chosen) = (1 - noise) * sigmoid(z) + noise / 2
     z = skill + e + position * (+1 if chosen is shown first, else -1)
       + length * sign(len(chosen) - len(rejected)) + slope * ln(len(chosen) / len(rejected))
-      + like * ((LIKES in chosen) - (LIKES in rejected)),    e ~ N(0, pair_sd) once a pair
+      + like * ((LIKES in chosen) - (LIKES in rejected)),
+    e ~ N(0, pair_sd) once a pair + N(0, question_sd) once a question, which its pairs share
 
 so everything but the probabilities is in log odds: `position=0.3` alone moves P(chosen) from 0.73 to 0.79 or 0.67.
 Length is characters, as shown. `pair_sd` makes the two orders of a pair agree more than chance; `noise` is the share of
@@ -43,7 +44,7 @@ from recuse.types import Ask, Call, Finish, Reply
 _OUTSIDE = 0.02  # probability mass that a planted judge leaves outside the labels
 _EXTREME = 700.0  # log odds beyond which exp() overflows
 _REFUSAL = "I'm sorry, but I can't compare these answers."
-_PROBABILITIES = ("noise", "tie", "refuse", "truncate", "fail")
+_PROBABILITIES = ("noise", "tie", "refuse", "refuse_ba", "truncate", "fail")
 # Forms that a prompt may ask for, looked for in its words after the last block.
 _FORMS = ("Verdict: {}", "[[{}]]", "Output ({})")
 
@@ -68,7 +69,9 @@ class Planted:
     likes: str = ""  # a word, in any case
     like: float = 0.0  # for an answer that contains it
     pair_sd: float = 0.0
+    question_sd: float = 0.0
     refuse: float = 0.0
+    refuse_ba: float = 0.0  # the same, only where the better answer stands second
     truncate: float = 0.0
     tie: float = 0.0
     noise: float = 0.0
@@ -123,7 +126,7 @@ def _value(key: str, kind: type, text: str) -> object:
         raise UsageError(f"The fake judge's option {key!r} is a number, not {text!r}.")
     if key in _PROBABILITIES and not 0 <= value <= 1:
         raise UsageError(f"The fake judge's option {key!r} is a probability, not {text!r}.")
-    if key in ("pair_sd", "slow") and value < 0:
+    if key in ("pair_sd", "question_sd", "slow") and value < 0:
         raise UsageError(f"The fake judge's option {key!r} is at least 0, not {text!r}.")
     return value
 
@@ -182,7 +185,7 @@ class _Judge:
     def answer(self, ask: Ask) -> Said:
         p = self.planted
         refuse, truncate, tie, coin, draw, *_ = _uniform(p.seed, ask.pair, ask.arm, ask.view, ask.repeat)
-        if refuse < p.refuse:
+        if refuse < (max(p.refuse, p.refuse_ba) if ask.view == "BA" else p.refuse):
             return Said(_REFUSAL, "refusal")
         if truncate < p.truncate:
             return Said("Let me look at both answers", "length")
@@ -229,7 +232,10 @@ class _Judge:
 
     def _pair_effect(self, ask: Ask) -> float:
         p = self.planted
-        return p.pair_sd * NormalDist().inv_cdf(_uniform(p.seed, ask.pair)[0]) if p.pair_sd else 0.0
+        effect = p.pair_sd * NormalDist().inv_cdf(_uniform(p.seed, ask.pair)[0]) if p.pair_sd else 0.0
+        if p.question_sd:
+            effect += p.question_sd * NormalDist().inv_cdf(_uniform(p.seed, "question", shown(ask, "question"))[0])
+        return effect
 
     def _verdict(self, ask: Ask, first_odds: float | None) -> Said:
         """The words for log odds of the first answer; None is a tie."""
@@ -269,7 +275,7 @@ def shown(ask: Ask, tag: str) -> str:
         if 0 <= start < end:
             return message.content[start + len(tag) + 2 : end].strip()
     raise UsageError(
-        f"The fake judge finds no <{tag}> block in this prompt, so length, slope and like cannot act.",
+        f"The fake judge finds no <{tag}> block in this prompt, which one of its options needs.",
         hint="Use one of the prompts that ship with recuse, or leave these options out.",
     )
 
@@ -333,7 +339,8 @@ def true_effects(
 
     copies = -(-n // len(lengths))
     chosen, rejected = np.repeat(np.asarray(lengths, dtype=float), copies, axis=0).T
-    z = planted.skill + planted.pair_sd * np.random.default_rng(seed).standard_normal(len(chosen))
+    spread = math.hypot(planted.pair_sd, planted.question_sd)
+    z = planted.skill + spread * np.random.default_rng(seed).standard_normal(len(chosen))
     z += planted.length * np.sign(chosen - rejected)
     z += planted.slope * np.log(np.maximum(chosen, 1) / np.maximum(rejected, 1))
     if likes is not None:
