@@ -120,7 +120,7 @@ def test_pointwise_judges_are_compared_by_their_scores(tmp_path: Path, capsys: p
     findings = {f["id"]: f for f in json.loads(capsys.readouterr().out)["findings"]}
     assert findings["accuracy.error_rate"]["estimate"] < 0.25
     assert findings["position.first_rate"]["estimate"] is None
-    assert findings["position.first_rate"]["reason"] .startswith("each answer was judged alone")
+    assert findings["position.first_rate"]["reason"].startswith("each answer was judged alone")
 
 
 @pytest.mark.parametrize("prompt", ["pairwise/label_tie", "pairwise/reason", "pairwise/json"])
