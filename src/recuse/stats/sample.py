@@ -13,6 +13,7 @@ from recuse.stats.clustered import RANGE, Array, Groups, Units, checked, encode,
 
 Bounds = tuple[float, float]
 _EQUAL = 1e-12
+_HUGE = 1e300  # beyond it sums and limits would leave the range of floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,8 @@ def sample(
 
 def _finite(values: ArrayLike, groups: Groups | None) -> tuple[Array, NDArray[np.intp] | None]:
     x = np.asarray(values, dtype=np.float64)
-    if x.ndim != 1 or not np.isfinite(x).all():
-        raise ValueError("values must be one-dimensional and finite.")
+    if x.ndim != 1 or not (np.abs(x) <= _HUGE).all():
+        raise ValueError(f"values must be one-dimensional and finite, and at most {_HUGE:g} in size.")
     return x, None if groups is None else encode(groups, x.size)
 
 
