@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from loopback import Answer, LoopbackServer, Seen, chat, error, reply
 
 from recuse.cli import run
 
@@ -151,6 +155,18 @@ BAD = {
         ["--judge", "python/json:dumps", "--pairs", "demo", "--max-cost", "1"],
         "no price for python/json:dumps",
     ),
+    "no scheme": (["--judge", "openai/x", "--base-url", "127.0.0.1:9/v1", "--pairs", "demo"], "Write it like http://"),
+    "bad port": (["--judge", "openai/x", "--base-url", "http://127.0.0.1:99999/v1", "--pairs", "demo"], "--base-url"),
+    "endless name": (["--judge", "fake/skill=1", "--pairs", "demo", "--out", "x" * 300], "cannot be written"),
+    "option of the other mode": (["--verdicts", "x.jsonl", "--limit", "3"], "--verdicts goes without --limit"),
+    "option of recorded verdicts": (
+        ["--judge", "fake/skill=1", "--pairs", "demo", "--where", "a=b"],
+        "goes without --where",
+    ),
+    "no reference": (
+        ["--judge", "fake/skill=1", "--pairs", "demo", "--prompt", "pairwise/label_reference", "--out", "r"],
+        "no reference",
+    ),
     "missing key": (["--judge", "openai/gpt-4o-mini", "--pairs", "demo"], "OPENAI_API_KEY"),
 }
 
@@ -221,3 +237,132 @@ def test_threads_faults_and_chunks_change_nothing(tmp_path: Path, capsys: pytest
     assert printed[0] == printed[1] == printed[2]
     rows = [pq.read_table(tmp_path / name / "judgements.parquet").to_pylist() for name in "abc"]
     assert rows[0] == rows[1] == rows[2]
+
+
+def test_an_unusable_gate_is_refused_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gate = tmp_path / "gate.toml"
+    for text, says in (("max = nan", "finite"), ("maximum = 1", "maximum")):
+        gate.write_text(f"schema = 1\n[primary.'accuracy.error_rate']\n{text}\n")
+        assert (
+            audit("--judge", "fake/skill=1", "--pairs", "demo", "--gate", str(gate), "--out", str(tmp_path / "r")) == 2
+        )
+        assert says in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_run_that_failed_before_its_first_reply_leaves_the_folder_free(tmp_path: Path) -> None:
+    (tmp_path / "judge_that_fails.py").write_text("def ask(messages):\n    raise ValueError('no')\n")
+    out = str(tmp_path / "r")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert audit("--judge", "python/judge_that_fails:ask", "--pairs", "demo", "--out", out) == 2
+    assert not Path(out).exists()
+    assert audit("--judge", "fake/skill=9", "--pairs", "demo", "--out", out, "--quiet") in (0, 3)
+
+
+@pytest.mark.parametrize("code", ["0", "1", "'bye'"])
+def test_an_exit_in_the_users_function_is_no_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: str
+) -> None:
+    name = f"judge_that_exits_{abs(hash(code))}"
+    (tmp_path / f"{name}.py").write_text(f"import sys\n\n\ndef ask(messages):\n    sys.exit({code})\n")
+    monkeypatch.chdir(tmp_path)
+    assert audit("--judge", f"python/{name}:ask", "--pairs", "demo") == 2
+    assert "SystemExit" in capsys.readouterr().err
+
+
+def test_what_the_users_function_prints_is_not_our_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "judge_that_talks.py").write_text("def ask(messages):\n    print('hello')\n    return 'A'\n")
+    monkeypatch.chdir(tmp_path)
+    audit("--judge", "python/judge_that_talks:ask", "--pairs", "demo", "--json")
+    said = capsys.readouterr()
+    assert json.loads(said.out)["schema"] == 1
+    assert "hello" in said.err
+
+
+def test_a_reader_that_went_away_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "recuse",
+        "audit",
+        "--judge",
+        "fake/always=first",
+        "--pairs",
+        "demo",
+        "--out",
+        str(tmp_path / "r"),
+    ]
+    whole = subprocess.run(command, capture_output=True, check=False)
+    line = " ".join(shlex.quote(word) for word in command)
+    for ending in ("| head -c 1 > /dev/null; exit ${PIPESTATUS[0]}", "2>&-", "> /dev/full", ">&-"):
+        done = subprocess.run(["bash", "-c", f"{line} {ending}"], capture_output=True, text=True, check=False)
+        assert done.returncode == whole.returncode == 1, ending
+        assert "Traceback" not in done.stderr
+
+
+def test_secrets_in_the_address_reach_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+    with LoopbackServer(lambda seen: reply(chat("A"))) as server:
+        address = server.openai_url.replace("http://", "http://user:hunter2@") + "?key=hunter2"
+        audit("--judge", "openai/x", "--base-url", address, "--pairs", "demo", "--out", str(tmp_path / "r"), "--quiet")
+    files = [p for p in (tmp_path / "r").iterdir() if p.is_file()]
+    assert len(files) >= 6
+    assert [p.name for p in files if b"hunter2" in p.read_bytes()] == []
+
+
+def test_a_refused_temperature_is_not_taken_for_greedy_decoding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def judge(seen: Seen) -> Answer:
+        if "temperature" in seen.body:
+            return error(400, "Unsupported parameter: 'temperature'", param="temperature", code="unsupported_parameter")
+        return reply(chat("A"))
+
+    with LoopbackServer(judge) as server:
+        audit(
+            "--judge",
+            "openai/x",
+            "--base-url",
+            server.openai_url,
+            "--pairs",
+            "demo",
+            "--out",
+            str(tmp_path / "r"),
+            "--json",
+        )
+    printed = json.loads(capsys.readouterr().out)
+    stability = next(f for f in printed["findings"] if f["id"] == "stability.flip_rate")
+    assert "deterministic" not in stability["reason"]
+    assert any("--temperature default" in note for note in printed["notes"])
+
+
+def test_a_served_judge_has_room_to_think(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def judge(seen: Seen) -> Answer:
+        if seen.body["max_tokens"] < 100:
+            return reply(chat("<think>Okay, so", finish="length"))
+        return reply(chat("<think>Okay, so the first is right.</think>\n\nA"))
+
+    with LoopbackServer(judge) as server:
+        for more in ((), ("--max-tokens", "16")):
+            out = tmp_path / f"r{len(more)}"
+            audit(
+                "--judge",
+                "openai/x",
+                "--base-url",
+                server.openai_url,
+                "--pairs",
+                "demo",
+                "--out",
+                str(out),
+                "--json",
+                *more,
+            )
+            printed = json.loads(capsys.readouterr().out)
+            failures = next(f for f in printed["findings"] if f["id"] == "failures.rate")
+            assert failures["estimate"] == (1.0 if more else 0.0)
+            assert any("--max-tokens" in note for note in printed["notes"]) == bool(more)

@@ -25,9 +25,9 @@ JUDGE = "llamacpp/qwen2.5-coder-1.5b"
 HERE = Path(__file__).resolve().parent
 # name, file under $RECUSE_DATA, characters of prompt and both answers at most, pairs
 SETS = [
-    ("truthfulqa", "truthfulqa/TruthfulQA.csv", 300, 120),
-    ("llmbar", "llmbar/llmbar_419.jsonl", 500, 100),
-    ("mmlu_pro_pairs", "mmlu_pro_pairs/mmlu_pro_correct_vs_wrong.jsonl.gz", 1100, 80),
+    ("truthfulqa", "truthfulqa/TruthfulQA.csv", 300, 100),
+    ("llmbar", "llmbar/llmbar_419.jsonl", 500, 80),
+    ("mmlu_pro_pairs", "mmlu_pro_pairs/mmlu_pro_correct_vs_wrong.jsonl.gz", 1100, 60),
 ]
 
 

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from recuse.asks import Design, make_asks
 from recuse.audits import Table
@@ -81,7 +82,7 @@ class Plan:
         sampling = self.design.sampling
         return {
             "judge": self.config.judge,
-            "base_url": self.config.options.base_url,
+            "base_url": _public(self.config.options.base_url),
             "prompt": self.prompt.id if self.prompt else "none: a reward model sees the conversation",
             "prompt_hash": self.prompt.hash if self.prompt else None,
             "pairs": self.config.pairs,
@@ -160,11 +161,12 @@ def _max_tokens(config: AuditConfig, prompt: Prompt | None, backend: Backend) ->
     """The limit where the user names none: a cap, not a target, since a judge that does not think stops by itself."""
     if prompt is None:
         return 1
-    can, served = backend.capabilities, backend.capabilities.local or config.options.base_url is not None
-    if not served:
+    can = backend.capabilities
+    if not can.local or backend.name.startswith(("openai/", "anthropic/")):
         return max(prompt.max_tokens, _ROOM_TO_THINK)
+    # An engine in this process is sure to deliver log-probabilities; a server may not, and its model may think first.
     one_token = prompt.spec.format in _BY_FIRST_TOKEN and all(len(label) == 1 for label in prompt.spec.labels)
-    return 1 if one_token and can.logprobs else prompt.max_tokens
+    return 1 if one_token and can.logprobs and can.greedy else prompt.max_tokens
 
 
 def _price(config: AuditConfig, backend: Backend) -> Price | None:
@@ -186,11 +188,16 @@ def run_audit(
     ids = [str(id) for id in pairs.column("id")]
     groups = dict(zip(ids, pairs.column("group"), strict=True))
     spend = Spend()
+
+    def kept(so_far: Spend) -> None:
+        run.kept = True
+        watch(so_far, plan.calls)
+
     with RunFolder(config.out or default_folder("audit", config.judge, settings), settings) as run:
         with closing(Ledger(run.path / "ledger.sqlite", judge=config.judge)) as ledger, _cache(config) as cache:
             answered = judge(
                 lambda: make_asks(pairs, plan.design), plan.backend, ledger, spend=spend, cache=cache,
-                price=plan.price, max_cost=config.max_cost, stop=stop, on_reply=lambda s: watch(s, plan.calls),
+                price=plan.price, max_cost=config.max_cost, stop=stop, on_reply=kept,
             )  # fmt: skip
             spec = plan.prompt.spec if plan.prompt else None
             found = ordered(judgements(answered, spec, groups), ids)
@@ -199,7 +206,7 @@ def run_audit(
             found,
             domains=dict(zip(ids, pairs.column("domain"), strict=True)),
             lengths={id: (int(a), int(b)) for id, (a, b) in zip(ids, lengths, strict=True)},
-            deterministic=plan.deterministic,
+            deterministic=plan.deterministic and not _refused(spend, "temperature"),
         )
         where = {id: i for i, id in enumerate(ids)}
         return conclude(
@@ -225,6 +232,18 @@ def _cache(config: AuditConfig) -> Iterator[Ledger | None]:
         yield ledger
 
 
+def _public(address: str | None) -> str | None:
+    """An address without what may be secret in it: a user, a password, a query."""
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _refused(spend: Spend, setting: str) -> bool:
+    return any(note.startswith(setting) for note in spend.notes)
+
+
 def _usage(spend: Spend, price: Price | None, seconds: float) -> dict[str, Any]:
     return {
         "calls": spend.calls, "from_ledger": spend.reused, "from_cache": spend.cached, "tokens_in": spend.tokens_in,
@@ -236,6 +255,12 @@ def _usage(spend: Spend, price: Price | None, seconds: float) -> dict[str, Any]:
 def _said(spend: Spend) -> list[str]:
     """What the provider refused or ignored, and the versions that it reported."""
     lines = [f"{note} ({count:,} replies)." for note, count in sorted(spend.notes.items())]
+    if _refused(spend, "temperature"):
+        lines.append("Replies may vary from call to call: --temperature default --repeats 3 measures how much.")
+    if spend.cut:
+        lines.append(
+            f"{spend.cut:,} replies were cut by the token limit: set a larger --max-tokens if verdicts are lost."
+        )
     if spend.models:
         lines.append("The provider reported the model as " + ", ".join(sorted(spend.models)) + ".")
     if len(spend.models) > 1:

@@ -30,8 +30,8 @@ class Tolerance(BaseModel):
     """A band. `recuse` false: the measure can prevent "fit" and never cause "recuse", as for an observational one."""
 
     model_config = ConfigDict(extra="forbid")
-    min: float | None = None
-    max: float | None = None
+    min: float | None = Field(None, allow_inf_nan=False)
+    max: float | None = Field(None, allow_inf_nan=False)
     recuse: bool = True
 
     @model_validator(mode="after")

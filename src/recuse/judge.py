@@ -24,6 +24,7 @@ class Spend:
     reused: int = 0
     cached: int = 0
     failures: int = 0  # replies with finish "error" or "refusal"
+    cut: int = 0  # replies that the token limit ended, beyond the single token of a label
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
@@ -35,9 +36,10 @@ class Spend:
     def done(self) -> int:
         return self.calls + self.reused + self.cached
 
-    def count(self, reply: Reply, price: Price | None) -> None:
+    def count(self, ask: Ask, reply: Reply, price: Price | None) -> None:
         """Tokens, failures and notes of one reply, whether it was paid for now or in an earlier session of the run."""
         self.failures += reply.finish in ("error", "refusal")
+        self.cut += reply.finish == "length" and ask.sampling.max_tokens > 1
         self.tokens_in += reply.tokens_in or 0
         self.tokens_out += reply.tokens_out or 0
         self.tokens_cached += reply.tokens_cached or 0
@@ -147,7 +149,7 @@ class _Run:
 
     def reuse(self, ask: Ask, found: Found) -> Answered:
         self.spend.reused += 1
-        self.spend.count(found.reply, self.price)
+        self.spend.count(ask, found.reply, self.price)
         return Answered(ask, found.reply, found.fresh)
 
     def _from_cache(self, call: Call) -> bool:
@@ -176,7 +178,7 @@ class _Run:
         if self.price and self.max_cost is not None:
             self.reserved -= self.price.of(*estimate_tokens(call.ask))
         self.spend.calls += 1
-        self.spend.count(reply, self.price)
+        self.spend.count(call.ask, reply, self.price)
         for ask in self.waiting.pop(reply.key):
             yield Answered(ask, reply, fresh=True)
 

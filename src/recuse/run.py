@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -15,7 +16,7 @@ from typing import IO, Any
 import tomli_w
 
 from recuse import assets
-from recuse.errors import ConfigMismatch, Incomplete, InputError, UsageError
+from recuse.errors import ConfigMismatch, Incomplete, InputError, RecuseError, UsageError
 from recuse.prompts import canonical
 
 RUNS = Path("recuse-runs")
@@ -37,13 +38,20 @@ class RunFolder:
 
     def __init__(self, path: Path, config: Mapping[str, Any]) -> None:
         self.path = path
+        self.kept = False  # whether this run holds anything that was paid for
         self._lock: IO[str] | None = None
+        self._new: set[Path] = set()  # what did not exist before: the folder, and the configuration in it
         self._config = _without_none(config)
 
     def __enter__(self) -> RunFolder:
-        if self.path.exists() and not self.path.is_dir():
-            raise UsageError(f"{self.path} is a file.", hint="Give --out a folder.")
-        known = {p.name for p in self.path.iterdir()} if self.path.is_dir() else set()
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise UsageError(f"{self.path} is a file.", hint="Give --out a folder.")
+            known = {p.name for p in self.path.iterdir()} if self.path.is_dir() else set()
+        except OSError as error:
+            raise _translate(error, self.path) from error
+        if not self.path.is_dir():
+            self._new.add(self.path)
         if known and not known & _OURS:
             raise UsageError(f"The folder {self.path} is not empty and holds no run.", hint="Give --out a new folder.")
         try:
@@ -68,13 +76,25 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, RecuseError) and not self.kept:
+            self._withdraw()
         if self._lock:
             self._lock.close()
+
+    def _withdraw(self) -> None:
+        """Leave no claim behind when a run ended before any reply: the corrected command may use the folder."""
+        if self.path / _CONFIG in self._new:
+            for name in _OURS:
+                (self.path / name).unlink(missing_ok=True)
+        if self.path in self._new:
+            with contextlib.suppress(OSError):
+                self.path.rmdir()
 
     def _claim(self) -> None:
         """Refuse another configuration, naming what differs; write ours into a new folder."""
         found = self.read()
         if not found:
+            self._new.add(self.path / _CONFIG)
             self.write(_CONFIG, tomli_w.dumps({"schema": 1, "run": self._config}))
             return
         old = _flat(found.get("run", {}))

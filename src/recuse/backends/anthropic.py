@@ -31,8 +31,9 @@ def open(model: str, options: Options) -> AnthropicBackend:
     key = os.environ.get(_KEY, "")
     if not key and base_url is None:
         raise AuthError("Anthropic needs a key.", hint=f"Set {_KEY}, or name a server of your own with --base-url.")
+    site = http.Site("Anthropic", model, _KEY, key, base_url)  # first, since it checks the address
     client = sdk.Anthropic(api_key=key or "none", base_url=base_url, timeout=options.timeout, max_retries=0)
-    return AnthropicBackend(sdk, client, http.Site("Anthropic", model, _KEY, key, base_url), options)
+    return AnthropicBackend(sdk, client, site, options)
 
 
 class AnthropicBackend:

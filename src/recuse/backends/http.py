@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from recuse.errors import AuthError, BadRequest, ProviderError, TransientError, UnknownModel
+from recuse.errors import AuthError, BadRequest, ProviderError, TransientError, UnknownModel, UsageError
 from recuse.types import Call, Reply
 
 _KEY = re.compile(r"\b(?:sk|pk|key|gsk|xai)-[\w*.-]{6,}|(?<=Bearer )\S+")
@@ -44,6 +44,18 @@ class Site:
     variable: str  # environment variable of the key
     key: str = field(repr=False)
     base_url: str | None = None  # given by the user
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for an address that no request can go to: a retry would not help."""
+        if self.base_url is None:
+            return
+        try:
+            parts = urlsplit(self.base_url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # a port that is none
+            usable = False
+        if not usable:
+            raise UsageError("--base-url is not an address.", hint="Write it like http://127.0.0.1:8000/v1.")
 
     @property
     def where(self) -> str:

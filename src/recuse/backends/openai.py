@@ -31,8 +31,9 @@ def open(model: str, options: Options) -> OpenAIBackend:
         )
     import openai
 
+    site = http.Site("OpenAI", model, _KEY, key, base_url)  # first, since it checks the address
     client = openai.OpenAI(api_key=key or "none", base_url=base_url, timeout=options.timeout, max_retries=0)
-    return OpenAIBackend(openai, client, http.Site("OpenAI", model, _KEY, key, base_url), options)
+    return OpenAIBackend(openai, client, site, options)
 
 
 class OpenAIBackend:

@@ -88,7 +88,6 @@ class _Pool:
         self._threads = 0
         self._flying = 0
         self._waiting: list[tuple[float, int, _Task]] = []  # a heap: due time, then order of arrival
-        self._taken = 0
         self._ended = False  # the input has no more calls, or the provider is down
         self._unanswered = 0
         self._last_error: TransientError | None = None
@@ -118,7 +117,7 @@ class _Pool:
             else:
                 raise outcome
         if self._unanswered:
-            what = f"{self._unanswered} of {self._taken} asks stayed unanswered: last error: {self._last_error}"
+            what = f"{self._unanswered} asks stayed unanswered: last error: {self._last_error}"
             if down:
                 what = f"The provider seems down: {self.breaker.row} calls in a row failed. {what}"
             raise Incomplete(what, hint=_RESUME)
@@ -139,7 +138,6 @@ class _Pool:
                 if call is None:
                     self._ended = True
                     return
-                self._taken += 1
                 task = _Task(call, _expected_tokens(call) if self.rate.counts_tokens else 0.0)
             else:
                 return

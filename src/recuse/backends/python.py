@@ -41,7 +41,7 @@ def open(model: str, options: Options) -> PythonBackend:
         sys.path.insert(0, folder)
     try:
         module = import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # an exit in the user's code must not pass for an outcome
         raise UsageError(
             f"The module {module_name!r} cannot be imported: {_last_line(error)}.",
             hint=f"Start recuse where the module lies (now {os.fspath(folder)}) and check that it imports by itself.",
@@ -88,7 +88,7 @@ class PythonBackend:
             answer = self._function([dict(message) for message in call.body["messages"]])
         except RecuseError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UsageError(
                 f"Your function {self._model} failed: {_last_line(error)}{_place(error)}.",
                 hint="Raise recuse.errors.TransientError in it for what a second try may cure.",
@@ -119,11 +119,11 @@ class PythonBackend:
         return Reply(key=call.key, seconds=seconds, **fields)
 
 
-def _last_line(error: Exception) -> str:
+def _last_line(error: BaseException) -> str:
     return " ".join(traceback.format_exception_only(error)[-1].split()).rstrip(".")
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """Where the exception arose, for the user's own traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if len(frames) > 1 else ""

@@ -6,6 +6,7 @@ Exit codes: 0 fit, 1 recuse, 2 usage or configuration, 3 inconclusive, 4 incompl
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -52,6 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; expected errors become one sentence on standard error."""
+    _stand_in()
     try:
         code = app(args=arguments, standalone_mode=False, prog_name="recuse")
     except RecuseError as error:
@@ -62,10 +64,18 @@ def run(arguments: list[str] | None = None) -> int:
         return 130
     except Exception as error:  # noqa: BLE001 - the last resort: whatever it is, say it and exit with 70
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
-            _say(f"recuse: {error.format_message()} See recuse --help.")
+            if message := str(error.format_message()).strip():  # empty where click has shown the help instead
+                _say(f"recuse: {message.rstrip('.')}. See recuse --help.")
             return 2
         return _internal(error)
     return code if isinstance(code, int) else 0
+
+
+def _stand_in() -> None:
+    """A stream that the caller closed swallows what is written: it must not change the exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - open as long as the process lives
 
 
 def _internal(error: Exception) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,6 +20,13 @@ if TYPE_CHECKING:
     from recuse.examine import AuditConfig, Plan
     from recuse.report.result import AuditResult
 
+# Options that only one of the two modes knows, with their defaults.
+_GIVEN_WITH_JUDGE: dict[str, object] = {
+    "judge": None, "pairs": None, "base_url": None, "preset": None, "column": None, "group": None, "skip_bad": False,
+    "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0", "max_tokens": None, "choice": False,
+    "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False,
+}  # fmt: skip
+_GIVEN_WITH_VERDICTS: dict[str, object] = {"where": None, "format": None, "recorded": False, "text_format": "bracket"}
 _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
 
 
@@ -67,10 +77,7 @@ def audit(
     from recuse.reexamine import RecordedConfig, audit_recorded
 
     if verdicts is not None:
-        if judge or pairs:
-            raise UsageError(
-                "--verdicts goes without --judge and --pairs.", hint="Recorded verdicts are not asked again."
-            )
+        _refuse("--verdicts", _GIVEN_WITH_JUDGE, locals())
         reading = RecordedConfig(
             verdicts, format=format, where=tuple(where or ()), reading="recorded" if recorded else "reread",
             text_format=text_format, gate=gate, out=out,
@@ -78,6 +85,7 @@ def audit(
         return _show(audit_recorded(reading), as_json, quiet)
     if not judge or not pairs:
         raise UsageError("What is to be audited?", hint="Give --judge and --pairs, or --verdicts.")
+    _refuse("--judge", _GIVEN_WITH_VERDICTS, locals())
     config = AuditConfig(
         judge=judge, pairs=pairs, prompt=prompt, repeats=repeats, limit=limit, seed=seed, gate=gate, out=out,
         temperature=_temperature(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
@@ -91,6 +99,14 @@ def audit(
     return _run(config, dry_run, as_json, quiet)
 
 
+def _refuse(mode: str, alien: Mapping[str, object], given: Mapping[str, Any]) -> None:
+    """Raise UsageError for an option that means nothing in this mode: it would seem to have been obeyed."""
+    for name, default in alien.items():
+        if given[name] != default and given[name] is not None:
+            option = "--" + name.replace("_", "-")
+            raise UsageError(f"{mode} goes without {option}.", hint="Leave one of them out.")
+
+
 def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
     from recuse.examine import plan_audit, run_audit
     from recuse.report.terminal import Progress
@@ -99,7 +115,8 @@ def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
     try:
         if dry_run:
             return _dry_run(plan, as_json)
-        with Progress(quiet=quiet or as_json) as progress, _stoppable() as stop:
+        # What the user's own function prints is not our output.
+        with Progress(quiet=quiet or as_json) as progress, _stoppable() as stop, redirect_stdout(sys.stderr):
             result = run_audit(
                 plan,
                 watch=lambda spend, total: progress.update(
@@ -132,6 +149,18 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
 
 
 def _show(result: AuditResult, as_json: bool, quiet: bool) -> int:
+    """Print the result. A reader that went away changes nothing: the run folder holds it all, and so does the code."""
+    try:
+        _print(result, as_json, quiet)
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"recuse: the result cannot be printed ({error.strerror}); it lies in {result.folder}.\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter fails again at its exit
+    return _EXIT[result.outcome]
+
+
+def _print(result: AuditResult, as_json: bool, quiet: bool) -> None:
     if as_json:
         from recuse.report.jsonable import findings_text
 
@@ -144,8 +173,7 @@ def _show(result: AuditResult, as_json: bool, quiet: bool) -> int:
         from recuse.report.terminal import print_result
 
         print_result(result, Console())
-        typer.echo(f"Report: {result.folder / 'report.html'}")
-    return _EXIT[result.outcome]
+        typer.echo(f"Report: {(result.folder or Path()) / 'report.html'}")
 
 
 def _temperature(text: str) -> float | None:
