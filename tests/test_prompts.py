@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recuse.errors import InputError, UsageError
 from recuse.prompts import load_prompt, parse_prompt, shipped
 from recuse.types import Message
+from recuse.verdict import read_text
 
 SHIPPED = shipped()
 # tag of the block in which each hole stands
@@ -184,12 +185,37 @@ def test_literal_delimiters_from_the_front_matter_are_neutralised_too():
         (front() + "{{first}}{{second}}{{gold}}", r"unknown hole \{\{gold\}\}.*question"),
         (front() + "{{first}}", r"no hole \{\{second\}\}"),
         (front(kind="pointwise") + "{{question}}", r"no hole \{\{answer\}\}"),
+        (front() + "@user\n{{first}}{{second}}\n@usr\nx", r"prompt: line 11: '@usr' is no role.*@assistant"),
+        (front() + "@User\n{{first}}{{second}}", r"line 9: '@User' is no role"),
+        (front() + " @user:\n{{first}}{{second}}", r"line 9: '@user:' is no role"),
+        (front() + "@system\n{{first}}{{second}}", "no user message"),
+        (front() + "@system\n{{first}}{{second}}\n@user\n\n", "no user message"),
         (front(format="mind_reading") + "{{first}}{{second}}", "unknown verdict format 'mind_reading'"),
     ],
 )
 def test_a_wrong_prompt_file_says_what_is_wrong(text, message):
     with pytest.raises(InputError, match=message):
         parse_prompt(text)
+
+
+@pytest.mark.parametrize(
+    ("labels", "field", "what"),
+    [
+        ('first = "A"\nsecond = "A"', "second", "'A' is that of first"),
+        ('first = "A"\nsecond = "B"\ntie = "b"', "tie", "'b' is that of second"),
+        ('first = "m"\nsecond = "M"\ntie = "M"', "tie", "'M' is that of second"),
+        ('first = " "\nsecond = "B"', "first", "empty"),
+        ('first = "A"\nsecond = "B"\ntie = ""', "tie", "empty"),
+    ],
+)
+def test_two_outcomes_never_share_a_label(labels, field, what):
+    with pytest.raises(InputError, match=rf"prompt, field 'labels\.{field}': .*{what}"):
+        parse_prompt(front(more=f"[labels]\n{labels}") + "{{first}}{{second}}")
+
+
+def test_labels_that_differ_by_case_alone_are_read_apart():
+    prompt = parse_prompt(front(more='[labels]\nfirst = "m"\nsecond = "M"') + "{{first}}{{second}}")
+    assert [read_text(label, prompt.spec).outcome for label in prompt.spec.labels] == ["A", "B"]
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones_and_a_file_is_read(tmp_path):

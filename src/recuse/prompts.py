@@ -23,6 +23,7 @@ from recuse.verdict.spec import Spec
 
 _HOLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
 _ROLE = re.compile(r"^@(system|user|assistant)[ \t]*$", re.MULTILINE)
+_ROLE_LIKE = re.compile(r"^[ \t]*@\w+[ \t]*:?[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<([a-z][a-z0-9_]*)>")
 _HOLES = {
     "pairwise": {"question", "first", "second", "reference"},
@@ -116,6 +117,7 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]).replace("schema_", "schema")
         raise InputError(str(first["msg"]), path=path, field=where, hint="Correct the front matter.") from None
+    _check_roles(parts[2], path, before=text.count("\n", 0, len(text) - len(parts[2])))
     body = parts[2].strip("\n")
     holes = frozenset(_HOLE.findall(body))
     if unknown := holes - _HOLES[head.kind]:
@@ -128,8 +130,14 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
             f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the judge never sees the answer."
         )
     labels = head.labels
+    if fault := label_fault(labels.first, labels.second, labels.tie):
+        name, what = fault
+        raise InputError(what, path=path, field=f"labels.{name}", hint="Give every outcome a label of its own.")
     spec = Spec(head.format, labels.first, labels.second, labels.tie, head.scale)
     _check_format(spec, path)
+    messages = _messages(body)
+    if not any(role == "user" and "".join(pieces).strip() for role, pieces in messages):
+        raise InputError("no user message", path=path, hint="Begin it with a line @user.")
     # Without the closing bracket, so that attributes and cut-off tags are caught too.
     tags = [rf"<\s*/?\s*{re.escape(tag)}(?!\w)" for tag in sorted(set(_TAG.findall(body)))]
     closers = tags + [re.escape(mark) for mark in head.delimiters]
@@ -141,9 +149,38 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
         max_tokens=head.max_tokens,
         holes=holes,
         schema=head.schema_,
-        _messages=tuple(_messages(body)),
+        _messages=tuple(messages),
         _closers=re.compile("|".join(closers), re.IGNORECASE) if closers else None,
     )
+
+
+def label_fault(first: str, second: str, tie: str | None) -> tuple[str, str] | None:
+    """The label that cannot stand, "first", "second" or "tie", and why; None where all can.
+
+    Case tells labels apart only where the first and the second differ by nothing else, as m and M do.
+    """
+    fold = str if first.strip().casefold() == second.strip().casefold() else str.casefold
+    seen: dict[str, str] = {}
+    for name, label in (("first", first), ("second", second), ("tie", tie)):
+        if label is None:
+            continue
+        key = fold(label.strip())
+        if not key:
+            return name, "the label is empty"
+        if key in seen:
+            return name, f"the label {label!r} is that of {seen[key]} too"
+        seen[key] = name
+    return None
+
+
+def _check_roles(body: str, path: object, *, before: int) -> None:
+    """Refuse a line such as @usr: as text it would silently belong to another message. `before`: lines above `body`."""
+    for match in _ROLE_LIKE.finditer(body):
+        if not _ROLE.fullmatch(match[0]):
+            line = before + body.count("\n", 0, match.start()) + 1
+            raise InputError(
+                f"line {line}: {match[0].strip()!r} is no role", path=path, hint="Write @system, @user or @assistant."
+            )
 
 
 def _check_format(spec: Spec, path: object) -> None:
