@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from instant import make_ask
+from typer.testing import CliRunner
 
+from recuse.cli.ledger import ledger as commands
 from recuse.errors import Incomplete, InputError, UsageError
 from recuse.ledger import Ledger, call_key
 from recuse.types import Call, Reply
@@ -81,7 +83,7 @@ def test_a_second_reader_sees_a_reply_as_soon_as_put_returns(tmp_path: Path) -> 
 
 def test_verify_finds_an_altered_request_and_an_altered_reply(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "l.sqlite", judge="fake/x")
-    calls = [_call(f"p{i}") for i in range(4)]
+    calls = [_call(f"p{i}") for i in range(7)]
     for call in calls:
         ledger.put(call, Reply(call.key, "A"))
     assert ledger.verify() == []
@@ -89,7 +91,72 @@ def test_verify_finds_an_altered_request_and_an_altered_reply(tmp_path: Path) ->
         db.execute("UPDATE replies SET repeat = 3 WHERE key = ?", (calls[0].key,))
         db.execute("UPDATE replies SET body = x'00' WHERE key = ?", (calls[1].key,))
         db.execute("UPDATE replies SET reply = '{' WHERE key = ?", (calls[2].key,))
-    assert {problem.key for problem in ledger.verify()} == {call.key for call in calls[:3]}
+        db.execute("UPDATE replies SET reply = replace(reply, 'A', 'B') WHERE key = ?", (calls[3].key,))
+        db.execute("UPDATE replies SET reply = CAST(x'7bff' AS TEXT) WHERE key = ?", (calls[4].key,))
+        db.execute("UPDATE replies SET checksum = '' WHERE key = ?", (calls[5].key,))
+    found = {problem.key: problem.what for problem in ledger.verify()}
+    assert set(found) == {call.key for call in calls[:6]}
+    assert found[calls[3].key] == "the reply is not the one that was stored"
+
+
+def test_the_checksum_is_the_hash_of_key_and_reply_written_out_by_hand(tmp_path: Path) -> None:
+    call = _call("p1")
+    Ledger(tmp_path / "l.sqlite", judge="fake/x").put(call, Reply(call.key, "A"))
+    with sqlite3.connect(tmp_path / "l.sqlite") as db:
+        (checksum,) = db.execute("SELECT checksum FROM replies").fetchone()
+    text = f'recuse-reply-1\n{call.key}\n{{"text": "A"}}'
+    assert checksum == hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def test_an_export_that_meets_a_damaged_row_names_it_and_leaves_nothing(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l.sqlite", judge="fake/x")
+    call = _call("p1")
+    ledger.put(call, Reply(call.key, "A"))
+    with sqlite3.connect(tmp_path / "l.sqlite") as db:
+        db.execute('UPDATE replies SET reply = \'{"tokens_in": "many", "text": 1}\'')
+    with pytest.raises(InputError, match=rf"l\.sqlite: the row {call.key} is damaged.*verify"):
+        ledger.export(tmp_path / "out.parquet")
+    with pytest.raises(InputError, match=call.key):
+        ledger.totals()
+    with sqlite3.connect(tmp_path / "l.sqlite") as db:
+        db.execute("UPDATE replies SET reply = '{'")
+    with pytest.raises(InputError, match=rf"the row {call.key} is damaged"):
+        ledger.find(call.key)
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_an_export_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l.sqlite", judge="fake/x")
+    with pytest.raises(UsageError, match=r"none/out\.parquet cannot be written: No such file or directory\. Name") as e:
+        ledger.export(tmp_path / "none" / "out.parquet")
+    assert e.value.exit_code == 2
+    with pytest.raises(UsageError, match=r"cannot be written: Not a directory"):
+        ledger.export(tmp_path / "l.sqlite" / "out.parquet")
+
+
+def test_a_ledger_without_checksums_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    call = _call("p1")
+    ledger = Ledger(tmp_path / "l.sqlite", judge="fake/x")
+    with sqlite3.connect(tmp_path / "l.sqlite") as db:
+        db.execute("ALTER TABLE replies DROP COLUMN checksum")
+    for use in (ledger.verify, lambda: ledger.put(call, Reply(call.key, "A"))):
+        with pytest.raises(InputError, match=r"l\.sqlite: a ledger of another version"):
+            use()
+
+
+def test_the_commands_say_what_they_found(tmp_path: Path) -> None:
+    run, out = tmp_path / "l.sqlite", tmp_path / "out.parquet"
+    call = _call("p1")
+    Ledger(run, judge="fake/x").put(call, Reply(call.key, "A"))
+    invoke = CliRunner().invoke
+    assert invoke(commands, ["verify", str(run)]).stdout == "1 reply, all intact.\n"
+    assert invoke(commands, ["export", str(run), "--out", str(out)]).stdout == f"1 reply in {out}\n"
+    with sqlite3.connect(run) as db:
+        db.execute("UPDATE replies SET reply = replace(reply, 'A', 'B')")
+    result = invoke(commands, ["verify", str(run)])
+    assert result.stdout == f"{call.key}: the reply is not the one that was stored\n"
+    assert isinstance(result.exception, InputError)
+    assert "1 problem in 1 reply." in str(result.exception)
 
 
 def test_totals_and_export_agree_with_what_was_put(tmp_path: Path) -> None:

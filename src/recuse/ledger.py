@@ -13,6 +13,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,7 +29,7 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WIT
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, pair TEXT NOT NULL, arm TEXT NOT NULL, view TEXT NOT NULL, repeat INTEGER NOT NULL,
     prompt TEXT NOT NULL, judge TEXT NOT NULL, body BLOB NOT NULL, reply TEXT NOT NULL, fresh INTEGER NOT NULL,
-    at REAL NOT NULL);
+    at REAL NOT NULL, checksum TEXT NOT NULL);
 """
 
 
@@ -43,6 +44,11 @@ def call_key(judge: str, body: Mapping[str, Any], prompt: str, sample: int) -> s
 def _key_of(judge: str, body: str, prompt: str, sample: int) -> str:
     text = f"recuse-call-1\n{canonical([judge, prompt, sample])}\n{body}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _checksum(key: str, reply: bytes) -> str:
+    """What tells an altered reply from the one that came; the key already tells an altered request."""
+    return hashlib.sha256(b"recuse-reply-1\n" + key.encode() + b"\n" + reply).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,12 @@ class Ledger:
 
     def find(self, key: str) -> Found | None:
         row = self._db.execute("SELECT rowid, fresh, reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return None if row is None else Found(row[0], bool(row[1]), _load(key, row[2]))
+        if row is None:
+            return None
+        try:
+            return Found(row[0], bool(row[1]), _load(key, row[2]))
+        except (ValueError, TypeError) as error:
+            raise self._damaged(key, str(error)) from None
 
     @property
     def last_row(self) -> int:
@@ -103,13 +114,14 @@ class Ledger:
         Raises Incomplete when the disk is full; what was committed before stays intact.
         """
         ask = call.ask
+        text = _dump(reply)
         row = (
             call.key, ask.pair, ask.arm, ask.view, ask.repeat, ask.prompt, self.judge,
-            zlib.compress(canonical(call.body).encode("utf-8", "surrogatepass"), 1), _dump(reply),
-            int(fresh), time.time(),
+            zlib.compress(canonical(call.body).encode("utf-8", "surrogatepass"), 1), text,
+            int(fresh), time.time(), _checksum(call.key, text.encode()),
         )  # fmt: skip
         try:
-            self._db.execute("INSERT OR IGNORE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+            self._db.execute("INSERT OR IGNORE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row)
         except sqlite3.Error as error:
             raise _translate(error, self.path) from error
 
@@ -118,28 +130,40 @@ class Ledger:
         return int(count)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Every row as plain values: the columns of the table, `body` as JSON text and the fields of the reply."""
-        names = ("key", "pair", "arm", "view", "repeat", "prompt", "judge", "body", "reply", "fresh", "at")
-        for row in self._db.execute(f"SELECT {','.join(names)} FROM replies ORDER BY rowid"):
-            values = dict(zip(names, row, strict=True))
-            body = zlib.decompress(values.pop("body")).decode("utf-8", "surrogatepass")
-            reply = json.loads(values.pop("reply"))
-            yield {**values, "body": body, **{f"reply_{k}": v for k, v in reply.items()}}
+        """Every row as plain values: the columns of the table, `body` as JSON text and the fields of the reply.
+
+        Raises InputError naming the key of a row that is damaged.
+        """
+        for row in self._stored():
+            body, fault = _opened(row)
+            if fault:
+                raise self._damaged(row["key"], fault)
+            reply = json.loads(row["reply"])
+            shown = {name: value for name, value in row.items() if name not in ("body", "reply", "checksum")}
+            yield {**shown, "body": body, **{f"reply_{k}": v for k, v in reply.items()}}
 
     def verify(self) -> list[Damage]:
-        """Check the file and recompute every key from the stored request; an empty list means intact."""
-        problems = [Damage("", str(row[0])) for row in self._db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        query = "SELECT key, judge, prompt, repeat, body, reply FROM replies"
-        for key, judge, prompt, repeat, body, reply in self._db.execute(query):
-            try:
-                text = zlib.decompress(body).decode("utf-8", "surrogatepass")
-                _load(key, reply)
-            except (zlib.error, ValueError, TypeError) as error:
-                problems.append(Damage(key, f"unreadable: {error}"))
-                continue
-            if _key_of(judge, text, prompt, repeat) != key:
-                problems.append(Damage(key, "the stored request does not give this key"))
-        return problems
+        """Check the file, every key against its request and every reply against its checksum; empty means intact."""
+        problems = [Damage("", str(row[0])) for row in self._select("PRAGMA integrity_check") if row[0] != "ok"]
+        faults = ((row["key"], _opened(row)[1]) for row in self._stored())
+        return problems + [Damage(key, fault) for key, fault in faults if fault]
+
+    def _damaged(self, key: str, fault: str) -> InputError:
+        hint = "Restore the file from a copy; `recuse ledger verify` lists every such row."
+        return InputError(f"the row {key} is damaged ({fault})", path=self.path, hint=hint)
+
+    def _stored(self) -> Iterator[dict[str, Any]]:
+        """The table as it is; replies as bytes, since SQLite refuses to hand out text that is no UTF-8."""
+        names = ("key", "pair", "arm", "view", "repeat", "prompt", "judge", "fresh", "at", "body", "checksum", "reply")
+        columns = f"{', '.join(names[:-1])}, CAST(reply AS BLOB)"
+        for row in self._select(f"SELECT {columns} FROM replies ORDER BY rowid"):
+            yield dict(zip(names, row, strict=True))
+
+    def _select(self, query: str) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self._db.execute(query)
+        except sqlite3.Error as error:
+            raise _translate(error, self.path) from error
 
     def totals(self) -> dict[str, Any]:
         """Counts over all replies: replies, fresh, by finish, by view and arm, tokens, seconds and model versions."""
@@ -157,7 +181,10 @@ class Ledger:
         return {**totals, **{name: dict(sorted(count.items())) for name, count in kinds.items()}}
 
     def export(self, out: Path) -> int:
-        """Write all rows to a Parquet file, replacing it whole; returns their number."""
+        """Write all rows to a Parquet file, replacing it whole; returns their number.
+
+        Raises UsageError where it cannot be written and InputError for a damaged row; neither leaves a file behind.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -171,16 +198,24 @@ class Ledger:
         }  # fmt: skip
         part = out.with_name(out.name + ".part")
         count = 0
-        with pq.ParquetWriter(part, pa.schema(list(fields.items()))) as writer:
-            rows = self.rows()
-            while batch := list(islice(rows, 2000)):
-                for row in batch:
-                    row.setdefault("reply_finish", "stop")
-                    for name in ("reply_logprobs", "reply_notes"):
-                        row[name] = json.dumps(row[name]) if name in row else None
-                writer.write_table(pa.Table.from_pylist(batch, schema=writer.schema))
-                count += len(batch)
-        part.replace(out)
+        try:
+            with part.open("wb") as file, pq.ParquetWriter(file, pa.schema(list(fields.items()))) as writer:
+                rows = self.rows()
+                while batch := list(islice(rows, 2000)):
+                    for row in batch:
+                        row.setdefault("reply_finish", "stop")
+                        for name in ("reply_logprobs", "reply_notes"):
+                            row[name] = json.dumps(row[name]) if name in row else None
+                    writer.write_table(pa.Table.from_pylist(batch, schema=writer.schema))
+                    count += len(batch)
+            part.replace(out)
+        except OSError as error:
+            raise UsageError(
+                f"{out} cannot be written: {error.strerror}.", hint="Name a file in a folder that exists and is yours."
+            ) from error
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
         return count
 
     def close(self) -> None:
@@ -200,13 +235,27 @@ def _dump(reply: Reply) -> str:
     return json.dumps(values, ensure_ascii=True, allow_nan=False)
 
 
-def _load(key: str, text: str) -> Reply:
+def _load(key: str, text: str | bytes) -> Reply:
     values = json.loads(text)
     if (pairs := values.get("logprobs")) is not None:
         values["logprobs"] = tuple((token, logprob) for token, logprob in pairs)
     if "notes" in values:
         values["notes"] = tuple(values["notes"])
     return Reply(key=key, **values)
+
+
+def _opened(row: Mapping[str, Any]) -> tuple[str, str]:
+    """The request of a row as JSON text, and what is wrong with the row: nothing in an intact one."""
+    try:
+        body = zlib.decompress(row["body"]).decode("utf-8", "surrogatepass")
+        _load(row["key"], row["reply"])
+    except (zlib.error, ValueError, TypeError) as error:
+        return "", f"unreadable: {error}"
+    if _key_of(row["judge"], body, row["prompt"], row["repeat"]) != row["key"]:
+        return body, "the stored request does not give this key"
+    if _checksum(row["key"], row["reply"]) != row["checksum"]:
+        return body, "the reply is not the one that was stored"
+    return body, ""
 
 
 def _translate(error: sqlite3.Error, path: Path) -> Exception:
@@ -221,4 +270,6 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
         return InputError(f"not a ledger ({text})", path=path, hint="Give another file or folder.")
     if "unable to open" in text or "readonly" in text:
         return InputError(f"cannot be opened ({text})", path=path, hint="Check the folder and its permissions.")
+    if "no such column" in text or "columns but" in text:
+        return InputError(f"a ledger of another version ({text})", path=path, hint="Start a new run folder.")
     return error

@@ -15,7 +15,7 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or a led
 
 @ledger.command()
 def verify(run: Run) -> None:
-    """Check the file and recompute every key from the stored request."""
+    """Check the file, every key against its stored request and every reply against its checksum."""
     from recuse.ledger import Ledger
 
     found = Ledger.existing(run)
@@ -23,10 +23,9 @@ def verify(run: Run) -> None:
     for problem in problems[:20]:
         typer.echo(f"{problem.key or 'file'}: {problem.what}")
     if problems:
-        raise InputError(
-            f"{len(problems)} problems in {count} replies", path=found.path, hint="Restore it from a copy."
-        )
-    typer.echo(f"{count:,} replies, all intact.")
+        told = f"{_counted(len(problems), 'problem')} in {_counted(count, 'reply', 'replies')}"
+        raise InputError(told, path=found.path, hint="Restore it from a copy.")
+    typer.echo(f"{_counted(count, 'reply', 'replies')}, all intact.")
 
 
 @ledger.command()
@@ -53,4 +52,8 @@ def export(
 
     if out.exists():
         raise UsageError(f"{out} exists.", hint="Give --out a new file.")
-    typer.echo(f"{Ledger.existing(run).export(out):,} replies in {out}")
+    typer.echo(f"{_counted(Ledger.existing(run).export(out), 'reply', 'replies')} in {out}")
+
+
+def _counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
