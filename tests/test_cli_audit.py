@@ -366,3 +366,4 @@ def test_a_served_judge_has_room_to_think(tmp_path: Path, capsys: pytest.Capture
             failures = next(f for f in printed["findings"] if f["id"] == "failures.rate")
             assert failures["estimate"] == (1.0 if more else 0.0)
             assert any("--max-tokens" in note for note in printed["notes"]) == bool(more)
+            assert any("No verdict (truncated), for example: <think>Okay" in n for n in printed["notes"]) == bool(more)

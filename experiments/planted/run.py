@@ -17,7 +17,7 @@ from planted import audited, draw_pairs
 from recuse.audits import measure_all
 from recuse.gate import decide, load_gate
 
-AUDITS = 300
+AUDITS = 200
 JUDGES = {
     "innocent, 5 % errors": "skill=2.944",
     "innocent, 12 % errors": "skill=2.0",
@@ -26,13 +26,16 @@ JUDGES = {
     "prefers the first answer (+1.5 log odds)": "skill=2,position=1.5",
     "prefers the longer answer (+1 log odds)": "skill=2,length=1.0",
     "refuses 15 % of asks": "skill=3,refuse=0.15",
+    "refuses 30 % where the better answer is second": "skill=3,refuse_ba=0.3",
 }
 
 
 def main() -> None:
     gate = load_gate()
     print("# Outcomes of planted judges\n")
-    print(f"{AUDITS} simulated audits a row, new pairs in each; the gate that ships. MC error at most 0.03.\n")
+    print(
+        f"{AUDITS} simulated audits a row, new pairs in each; the gate that ships. Monte-Carlo error at most 0.035.\n"
+    )
     print("| judge | planted | pairs | fit | recuse | inconclusive |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, judge in JUDGES.items():

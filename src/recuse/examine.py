@@ -18,7 +18,7 @@ from recuse.conclude import conclude, pick_cases
 from recuse.errors import UsageError
 from recuse.gate import Gate, check_gate, load_gate
 from recuse.judge import Spend, estimate_tokens, judge
-from recuse.judgements import judgements, ordered
+from recuse.judgements import Unread, judgements, ordered
 from recuse.ledger import Ledger
 from recuse.pairs import PairSet, load_pairs
 from recuse.prices import Price, price_of
@@ -187,7 +187,7 @@ def run_audit(
     settings = plan.run_table()
     ids = [str(id) for id in pairs.column("id")]
     groups = dict(zip(ids, pairs.column("group"), strict=True))
-    spend = Spend()
+    spend, unread = Spend(), Unread()
 
     def kept(so_far: Spend) -> None:
         run.kept = True
@@ -200,7 +200,7 @@ def run_audit(
                 price=plan.price, max_cost=config.max_cost, stop=stop, on_reply=kept,
             )  # fmt: skip
             spec = plan.prompt.spec if plan.prompt else None
-            found = ordered(judgements(answered, spec, groups), ids)
+            found = ordered(judgements(answered, spec, groups, unread), ids)
         lengths = zip(*pairs.lengths(), strict=True)
         table = Table.build(
             found,
@@ -213,9 +213,14 @@ def run_audit(
             run, found, table=table, gate=gate, gate_name=gate_name, judge=config.judge,
             pairs=f"{config.pairs} ({len(pairs)} pairs in {pairs.groups} groups)", prompt=settings["prompt"],
             usage=_usage(spend, plan.price, time.monotonic() - started),
-            notes=[*plan.notes, *_said(spend)], provider={"models": spend.models, "notes": spend.notes},
+            notes=[*plan.notes, *_said(spend), *_examples(unread)], provider={"models": spend.models, "notes": spend.notes},
             cases=pick_cases(found, lambda id: pairs[where[id]]),
         )  # fmt: skip
+
+
+def _examples(unread: Unread) -> list[str]:
+    shown = unread.examples.items()
+    return [f"No verdict ({reason}), for example: {text or 'an empty reply'}" for reason, text in shown]
 
 
 def named_gate(path: Path | None) -> tuple[Gate, str]:
@@ -272,7 +277,13 @@ def audit(
     judge: str, pairs: str, *, out: Path | str | None = None, gate: Path | str | None = None, **settings: Any
 ) -> AuditResult:
     """Audit `judge` ("provider/model") on `pairs`; the Python form of `recuse audit`. `settings` as in AuditConfig."""
-    config = AuditConfig(judge, pairs, out=Path(out) if out else None, gate=Path(gate) if gate else None, **settings)
+    if not isinstance(judge, str):
+        raise UsageError(
+            "The judge is no text.", hint='Write "provider/model", or "python/module:function" for a callable.'
+        )
+    config = AuditConfig(
+        judge, str(pairs), out=Path(out) if out else None, gate=Path(gate) if gate else None, **settings
+    )
     plan = plan_audit(config)
     try:
         return run_audit(plan)

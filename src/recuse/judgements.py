@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from recuse.judge import Answered
@@ -11,6 +12,7 @@ from recuse.types import Ask, Judgement, Preference, Reply, Verdict
 from recuse.verdict import read
 from recuse.verdict.spec import Spec
 
+_SHOWN = 160  # characters of a reply that an example shows
 _SIDES: dict[tuple[str, str], Preference] = {
     ("AB", "A"): "chosen",
     ("AB", "B"): "rejected",
@@ -19,17 +21,34 @@ _SIDES: dict[tuple[str, str], Preference] = {
 }
 
 
-def judgements(answered: Iterable[Answered], spec: Spec | None, groups: Mapping[str, str]) -> Iterator[Judgement]:
+@dataclass(slots=True)
+class Unread:
+    """A few replies without a verdict, for people: the first of each reason."""
+
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def note(self, reason: str, reply: Reply) -> None:
+        if reason not in self.examples:
+            text = " ".join((reply.error or reply.text).split())
+            self.examples[reason] = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def judgements(
+    answered: Iterable[Answered], spec: Spec | None, groups: Mapping[str, str], unread: Unread | None = None
+) -> Iterator[Judgement]:
     """One judgement a pairwise reply; one for the two replies of a judge that scores each answer alone.
 
     `groups` maps pair ids to their groups. `spec` None: a reward model, whose replies carry a score. The order of the
-    output follows the input; `ordered` fixes it.
+    output follows the input; `ordered` fixes it. `unread` collects examples of replies without a verdict.
     """
     halves: dict[tuple[str, str, int], Answered] = {}
     for answer in answered:
         ask = answer.ask
+        verdict = _read(answer.reply, spec)
+        if unread is not None and verdict.reason is not None:
+            unread.note(verdict.reason, answer.reply)
         if ask.view in ("AB", "BA"):
-            yield _pairwise(ask, answer.reply, _read(answer.reply, spec), groups[ask.pair], answer.fresh)
+            yield _pairwise(ask, answer.reply, verdict, groups[ask.pair], answer.fresh)
             continue
         other = halves.pop((ask.pair, ask.arm, ask.repeat), None)
         if other is None:
