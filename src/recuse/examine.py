@@ -213,7 +213,8 @@ def run_audit(
             run, found, table=table, gate=gate, gate_name=gate_name, judge=config.judge,
             pairs=f"{config.pairs} ({len(pairs)} pairs in {pairs.groups} groups)", prompt=settings["prompt"],
             usage=_usage(spend, plan.price, time.monotonic() - started),
-            notes=[*plan.notes, *_said(spend), *_examples(unread)], provider={"models": spend.models, "notes": spend.notes},
+            notes=[*plan.notes, *_said(spend), *_examples(unread)],
+            provider={"models": spend.models, "notes": spend.notes},
             cases=pick_cases(found, lambda id: pairs[where[id]]),
         )  # fmt: skip
 
