@@ -56,7 +56,8 @@ test: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2 -m "not engine"
 
 test-engines: $(VENV)/engines $(VLLM)/ready
-	RECUSE_VLLM_PYTHON=$(CURDIR)/$(VLLM)/bin/python $(BIN)/python -m pytest -m engine
+	RECUSE_VLLM_PYTHON=$(CURDIR)/$(VLLM)/bin/python $(BIN)/python -m pytest -m engine --ignore=tests/engines/test_vllm.py
+	$(VLLM)/bin/python -m pytest tests/engines/test_vllm.py
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
