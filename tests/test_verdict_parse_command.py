@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from math import log
+from math import exp, log
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -17,8 +20,8 @@ app = typer.Typer()
 app.command()(parse)
 
 
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+def run(*arguments: str, stdin: str | None = None) -> str:
+    result = CliRunner().invoke(app, list(arguments), input=stdin, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -76,15 +79,99 @@ def test_replies_stored_as_parsed_json_are_read_as_json(tmp_path: Path) -> None:
     assert [reply["outcome"] for reply in shown["replies"]] == ["B", None]
 
 
+def test_csv_parquet_and_standard_input_are_read_as_jsonl_is(tmp_path: Path) -> None:
+    rows = [
+        {"text": "the first\nVerdict: A", "finish": "stop", "logprobs": None},
+        {"text": "Verdict:", "finish": "length", "logprobs": None},
+    ]
+    lines = written(tmp_path, *rows)
+    table, columns = tmp_path / "replies.csv", tmp_path / "replies.parquet"
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    pq.write_table(pa.Table.from_pylist(rows), columns)
+    expected = json.loads(run(lines, "--format", "verdict_line", "--json"))
+    assert [reply["outcome"] for reply in expected["replies"]] == ["A", None]
+    piped = run("-", "--format", "verdict_line", "--json", stdin=Path(lines).read_text(encoding="utf-8"))
+    assert json.loads(piped) == expected
+    assert json.loads(run(str(columns), "--format", "verdict_line", "--json")) == expected
+    found = json.loads(run(str(table), "--format", "verdict_line", "--json"))
+    for row, reply in zip((2, 3), expected["replies"], strict=True):  # as a spreadsheet counts
+        reply["row"] = row
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {"m": log(0.2), "M": log(0.6)},
+        [["m", log(0.2)], ["M", log(0.6)]],
+        [{"token": "m", "logprob": log(0.2)}, {"token": "M", "logprob": log(0.6)}],
+        json.dumps({"m": log(0.2), "M": log(0.6)}),
+    ],
+)
+def test_log_probabilities_are_read_in_every_usual_shape(tmp_path: Path, logprobs: object) -> None:
+    path = written(tmp_path, {"text": "M", "logprobs": logprobs})
+    shown = json.loads(run(path, "--format", "label", "--first", "m", "--second", "M", "--json"))
+    assert shown["replies"][0]["p_first"] == pytest.approx(0.2 / 0.8)
+
+
+def test_tokens_that_parquet_fills_with_null_are_not_listed(tmp_path: Path) -> None:
+    path = tmp_path / "replies.parquet"
+    rows = [{"text": "A", "logprobs": {"A": -0.5, "B": -1.5}}, {"text": "B", "logprobs": {"B": -0.2, "x": -2.0}}]
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    replies = json.loads(run(str(path), "--format", "label", "--json"))["replies"]
+    # the second row lists B and x: A has at most what both leave over
+    assert replies[0]["p_first"] == pytest.approx(1 / (1 + exp(-1)))
+    rest = 1 - exp(-0.2) - exp(-2.0)
+    assert replies[1]["p_first"] == pytest.approx(rest / (rest + exp(-0.2)))
+
+
+def test_the_empty_cells_of_a_table_say_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "replies.parquet"
+    nan = float("nan")
+    pq.write_table(pa.table({"text": ["A", None], "finish": [nan, nan], "logprobs": [nan, nan]}), path)
+    replies = json.loads(run(str(path), "--format", "label", "--json"))["replies"]
+    assert [(reply["outcome"], reply["reason"]) for reply in replies] == [("A", None), (None, "no_verdict")]
+
+
+def test_one_reply_is_counted_in_the_singular(tmp_path: Path) -> None:
+    assert run(written(tmp_path, {"text": "A"}), "--format", "label").splitlines()[-1] == "1 reply: A 1"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--first", ""], "--first: the label is empty"),
+        (["--second", "a", "--tie", "A"], "--tie: the label 'A' is that of first"),
+        (["--tie", "b"], "--tie: the label 'b' is that of second"),
+    ],
+)
+def test_labels_that_are_empty_or_shared_are_refused(tmp_path: Path, options: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run(written(tmp_path, {"text": "A"}), "--format", "label", *options)
+
+
+def test_a_bad_row_stops_before_anything_is_printed(tmp_path: Path) -> None:
+    path = written(tmp_path, {"text": "A"}, {"text": "B", "finish": "abandoned"})
+    result = CliRunner().invoke(app, [path, "--format", "label"])
+    assert isinstance(result.exception, InputError)
+    assert "row 2: the finish 'abandoned' is not known. Write one of: stop," in str(result.exception)
+    assert result.output == ""
+    with pytest.raises(InputError, match="standard input, row 1: the line is not whole JSON"):
+        run("-", "--format", "label", stdin="A\n")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b'{"text": "A"}\n{"txt": "B"}\n', r"replies\.jsonl, row 2, field 'text': .*txt.*--field"),
-        (b'{"text": "A"}\n{"text": \n', r"replies\.jsonl, row 2: not JSON"),
-        (b'{"text": "A"}\n"\xff"\n', r"replies\.jsonl, row 2: not UTF-8"),
-        (b"[1]\n", r"row 1: neither an object nor a text"),
+        (b'{"text": "A"}\n{"text": \n', r"replies\.jsonl, row 2: the line is not whole JSON"),
+        (b'{"text": "A"}\n"\xff"\n', r"replies\.jsonl, row 2: byte 2 of the line is not UTF-8"),
+        (b"[1]\n", r"row 1: the line is not a JSON object"),
         (b"\n", r"replies\.jsonl: no rows"),
-        (b'{"text": "A", "logprobs": [1]}\n', r"row 1, field 'logprobs'"),
+        (b'{"text": "A", "logprobs": [1]}\n', r"row 1: logprobs are not the alternatives"),
     ],
 )
 def test_a_bad_file_is_named_with_row_and_field(tmp_path: Path, content: bytes, message: str) -> None:
