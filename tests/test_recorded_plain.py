@@ -61,6 +61,11 @@ def test_spellings_of_a_swapped_pair_and_of_the_first_answer_are_equal(
     assert one(tmp_path, order=order, verdict=verdict, gold="A") == Judgement("p", "p", "BA", "rejected")
 
 
+@pytest.mark.parametrize("verdict", ["tie", "Tie", "C", "c", "A=B", "a=b"])
+def test_spellings_of_a_tie_are_equal(tmp_path: Path, verdict: str) -> None:
+    assert one(tmp_path, verdict=verdict, gold="A").prefers == "tie"
+
+
 def test_an_empty_verdict_is_kept_as_none_with_its_reason(tmp_path: Path) -> None:
     judgement = one(tmp_path, verdict=None, gold="A")
     assert (judgement.prefers, judgement.reason) == (None, "no_verdict")
@@ -156,6 +161,22 @@ def test_group_domain_and_lengths_follow_the_pair(tmp_path: Path) -> None:
     assert found.lengths == {"p": (10, 30), "q": (30, 10)}  # chosen, rejected
 
 
+def test_rows_without_lengths_are_told_which_columns_would_measure_them(tmp_path: Path) -> None:
+    lengths = {"chars_a": 10, "chars_b": 30}
+    rows = [{**GOOD, **lengths}, {**GOOD, "pair": "q"}, {**GOOD, "pair": "r", "chars_a": 10}]
+
+    def told(*rows: dict[str, Any]) -> list[str]:
+        return [note for note in load(tmp_path, *rows).notes if "chars_a" in note]
+
+    [note] = told(*rows)
+    assert note.startswith("2 of 3 rows have no chars_a and chars_b: with these columns")
+    assert told(rows[0]) == []
+    [note] = told(rows[1])
+    assert note.startswith("1 of 1 rows has no")
+    outputs = {"pair_id": "p", "label": "A>B", "order": "original", "text": "[[A>B]]", "decision": "A>B", "judge": "x"}
+    assert told(outputs) == []  # a published form has the columns that it has
+
+
 def test_repeats_whose_order_was_drawn_each_time_are_numbered_within_their_order(tmp_path: Path) -> None:
     orders = ["AB", "BA", "BA", "AB", "BA"]
     rows = [{"pair": "p", "order": o, "verdict": "A", "gold": "A", "repeat": i} for i, o in enumerate(orders)]
@@ -208,11 +229,11 @@ def test_a_choice_that_selects_none_or_several_judges_lists_what_there_is(
         ({"order": "BA", "gold": "B"}, "row 2, field 'gold': 'B' here and 'A' in row 1"),
         ({"order": "BA", "gold": None}, "row 2, field 'gold': None here and 'A' in row 1"),
         ({"order": "BA", "group": "other"}, "row 2, field 'group'"),
-        ({"order": "CA"}, "row 2, field 'order': 'ca' is none of"),
+        ({"order": "CA"}, "row 2, field 'order': 'CA' is none of AB, BA, original, swapped"),
         ({"pair": " "}, "row 2, field 'pair': empty"),
         ({"pair": "\ud800"}, "row 2, field 'pair': half of a surrogate pair"),
-        ({"verdict": "C", "pair": "q"}, "row 2, field 'verdict': 'c' is none of"),
-        ({"gold": "C", "pair": "q"}, "row 2, field 'gold': 'c' is none of"),
+        ({"verdict": "Left", "pair": "q"}, "row 2, field 'verdict': 'Left' is none of A, 1, first, A>B, A>>B, B, 2"),
+        ({"gold": "C", "pair": "q"}, "row 2, field 'gold': 'C' is none of A, B, tie, null"),
         ({"repeat": -1}, "row 2, field 'repeat': '-1' is not a whole number"),
         ({"chars_a": 1.5, "chars_b": 2}, "row 2, field 'chars_a': '1.5' is not a whole number"),
         ({"text": "[[A]]", "format": "smoke"}, "row 2, field 'format': There is no verdict format 'smoke'"),

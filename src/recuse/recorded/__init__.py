@@ -108,6 +108,8 @@ def load_recorded(
         notes.append(f"{left_out} rows of the file are no verdicts on pairs.")
     picked = [_pick(entry, reading) for entry in entries]
     notes += _fallbacks(entries, reading, name)
+    if name == "plain":
+        notes += _without_lengths(entries)
     both = [entry for entry in entries if entry.recorded is not None and entry.reread is not None]
     judged = [judgement(entry, verdict) for entry, verdict in zip(entries, picked, strict=True)]
     has_gold = [entry.gold in ("A", "B") for entry in entries]
@@ -176,6 +178,16 @@ def _fallbacks(entries: Sequence[Entry], reading: Reading, name: str) -> list[st
         lacking = sum(entry.recorded is None for entry in entries)
         what = "recorded decision: their text is read"
     return [f"{lacking} of {len(entries)} rows ({name}) have no {what}."] if lacking else []
+
+
+def _without_lengths(entries: Sequence[Entry]) -> list[str]:
+    if lacking := sum(entry.chars is None for entry in entries):
+        have = "has" if lacking == 1 else "have"
+        return [
+            f"{lacking} of {len(entries)} rows {have} no chars_a and chars_b: with these columns, the characters of "
+            "answers A and B, an effect of length can be measured."
+        ]
+    return []
 
 
 def _with_gold(entries: Sequence[Entry], gold: bool) -> list[Entry]:

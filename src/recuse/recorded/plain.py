@@ -4,16 +4,20 @@ pair     name of the pair of answers A and B                                    
 order    "AB" where answer A was shown first, "BA" where B was; also original/swapped,
          or whether the answers were swapped: false/true, 0/1                            needed
 verdict  the answer preferred, by its place as shown: "A" the first, "B" the second,
-         "tie", null for none; also 1/2, first/second, A>B, B>A, A=B                      this or text
+         "tie" or "C", null for none; also 1/2, first/second, A>B, B>A, A=B               this or text
 text     the judge's reply as it came, read by its `format`                              this or verdict
 gold     the better answer, "A" or "B", in the source's own order (that is, as under
          order AB); "tie" or null where neither is better                                for error rates
-group    pairs with one source question share it (default: the pair)
-judge    name of the judge
-repeat   0, 1, 2 ... where the judge was asked again (default 0)
-domain   for findings by domain
-format   verdict format of `text` (default: the one given at the call)
-chars_a, chars_b   length of the answers in characters, for the effect of length
+group    pairs with one source question share it and count as one observation
+         (default: the pair)                                                             optional
+judge    name of the judge; a file of several needs a choice by `where`                  optional
+repeat   0, 1, 2 ... where the judge was asked again (default 0)                         for the flip rate
+domain   kind of question, one a pair                                                    for findings by domain
+format   verdict format of this row's `text` (default: the one given at the call)        optional
+chars_a, chars_b
+         characters of answers A and B, in the source's own order                        for the effect of length
+
+Columns of other names are kept for `where` and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -28,8 +32,8 @@ from recuse.verdict import FORMATS
 from recuse.verdict.spec import Spec
 
 _ORDER = {
-    "ab": False,
-    "ba": True,
+    "AB": False,
+    "BA": True,
     "original": False,
     "swapped": True,
     "false": False,
@@ -38,12 +42,12 @@ _ORDER = {
     "1": True,
 }
 _VERDICT: Mapping[str, Outcome | None] = {
-    **dict.fromkeys(("a", "1", "first", "a>b", "a>>b"), "A"),
-    **dict.fromkeys(("b", "2", "second", "b>a", "b>>a"), "B"),
-    **dict.fromkeys(("tie", "a=b"), "tie"),
+    **dict.fromkeys(("A", "1", "first", "A>B", "A>>B"), "A"),
+    **dict.fromkeys(("B", "2", "second", "B>A", "B>>A"), "B"),
+    **dict.fromkeys(("tie", "C", "A=B"), "tie"),
     **dict.fromkeys(("null", "none")),
 }
-_GOLD: Mapping[str, Gold | None] = {"a": "A", "b": "B", "tie": "tie", "null": None}
+_GOLD: Mapping[str, Gold | None] = {"A": "A", "B": "B", "tie": "tie", "null": None}
 
 # Labels that replies of a format use where nobody says otherwise: first, second, tie.
 _LABELS: Mapping[str, tuple[str, str, str | None]] = {

@@ -16,8 +16,8 @@ from recuse.types import Finish, Outcome
 from recuse.verdict.spec import Spec
 
 _ORDER = {"original": False, "swapped": True}
-_BETTER: Mapping[str, Gold] = {"a>b": "A", "b>a": "B"}
-_DECISION: Mapping[str, Outcome | None] = {"a>b": "A", "b>a": "B", "a=b": "tie", "null": None}
+_BETTER: Mapping[str, Gold] = {"A>B": "A", "B>A": "B"}
+_DECISION: Mapping[str, Outcome | None] = {"A>B": "A", "B>A": "B", "A=B": "tie", "null": None}
 _ONE_TWO: Mapping[str, Gold] = {"1": "A", "2": "B"}
 _WINNER: Mapping[str, Outcome | None] = {"1": "A", "2": "B", "null": None}
 _FINISH: Mapping[str, Finish] = {

@@ -41,13 +41,14 @@ class Row:
         return text
 
     def choice(self, field: str, menu: Mapping[str, T]) -> T:
-        """The meaning of the field in `menu`, whose keys are lower case; "null" there stands for an empty field."""
+        """The meaning of the field in `menu`, in any case; the key "null" there stands for an empty field."""
         if field not in self.values:
             self.word(field)
-        key = as_text(self.values[field]).strip().casefold() or "null"
-        if key not in menu:
-            raise self.fail(f"{key!r} is none of {', '.join(menu)}", field=field)
-        return menu[key]
+        written = as_text(self.values[field]).strip() or "null"
+        for key, meaning in menu.items():
+            if key.casefold() == written.casefold():
+                return meaning
+        raise self.fail(f"{written!r} is none of {', '.join(menu)}", field=field)
 
     def whole(self, field: str, *, default: int) -> int:
         """The field as an integer of at least 0; `default` where it is absent or empty."""
