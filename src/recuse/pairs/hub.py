@@ -6,6 +6,10 @@ A single suffix names a configuration if there is one of that name, a split othe
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +17,89 @@ from recuse.errors import InputError
 from recuse.extras import require
 from recuse.pairs.readers import Rows
 
+_REACH = 10  # seconds for the first answer of the hub; the libraries' own retries take 24 s where nothing listens
 _BUILDERS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
 
 def read_hub(source: str) -> Rows:
-    """Rows of `source` ("hf:..."), numbered from 1. Raises InputError for an unknown name, configuration or split."""
+    """Rows of `source` ("hf:..."), numbered from 1, without a word of the libraries on the terminal.
+
+    Raises InputError for an unknown name, configuration or split, and for a hub that cannot be reached.
+    """
     datasets = require("datasets", "data")
+    with _quiet(datasets):
+        yield from _rows(datasets, source)
+
+
+@contextmanager
+def _quiet(datasets: Any) -> Iterator[None]:
+    """Errors only from the loggers of both libraries and no progress bars, until the end; then as it was before."""
+    import huggingface_hub.utils as hub
+
+    loggers = [logging.getLogger(name) for name in ("datasets", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    with_bars = [bars for bars in (datasets, hub) if not bars.are_progress_bars_disabled()]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    for bars in with_bars:
+        bars.disable_progress_bars()
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+        for bars in with_bars:
+            bars.enable_progress_bars()
+
+
+def _rows(datasets: Any, source: str) -> Rows:
     name, *suffixes = source.removeprefix("hf:").split(":")
     if not name or len(suffixes) > 2:
         raise InputError("this names no data set", path=source, hint="Write hf:org/name[:config][:split].")
+    if not Path(name).exists():
+        _check_hub(name, source)
     try:
         parts, split = _parts(datasets, name, suffixes)
         if split is None and len(parts) == 1:
             split = next(iter(parts))
     except (FileNotFoundError, ValueError, ConnectionError, OSError) as error:
-        raise InputError(
-            f"cannot be loaded ({_brief(error)})", path=source, hint="Check the name and the network."
-        ) from None
+        raise InputError(f"cannot be loaded ({_brief(error)})", path=source, hint=_advice()) from None
     if split not in parts:
         wanted = "no split is named" if split is None else f"there is no split {split!r}"
         raise InputError(wanted, path=source, hint=f"Append one of: {', '.join(f':{s}' for s in sorted(parts))}.")
-    return _stream(datasets, parts[split], source)
+    yield from _stream(datasets, parts[split], source)
+
+
+def _check_hub(name: str, source: str) -> None:
+    """Raises InputError where `name` cannot be on the hub, and where the hub does not answer. Asks nothing offline."""
+    import ssl
+    from http.client import HTTPException
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
+    from huggingface_hub import constants
+
+    try:
+        import_module("huggingface_hub.utils").validate_repo_id(name)
+    except ValueError:
+        raise InputError(
+            "cannot be loaded: there is no such folder, and this cannot name a data set on the hub",
+            path=source, hint="Write hf:org/name[:config][:split].",
+        ) from None  # fmt: skip
+    if constants.HF_HUB_OFFLINE:
+        return
+    try:
+        urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=_REACH).close()
+    except OSError as error:  # HTTPError is one of them
+        reason = getattr(error, "reason", error)
+        if (isinstance(error, HTTPError) and error.code < 500) or isinstance(reason, ssl.SSLError):
+            return  # it answers; the libraries may trust more certificates than Python
+        raise InputError(
+            f"the hub {constants.ENDPOINT} cannot be reached ({reason})", path=source,
+            hint="Check the network, or give a file.",
+        ) from None  # fmt: skip
+    except HTTPException:
+        return  # it answers, if oddly
 
 
 def _stream(datasets: Any, rows: Any, source: str) -> Rows:
@@ -44,6 +110,13 @@ def _stream(datasets: Any, rows: Any, source: str) -> Rows:
     except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
         reason = _brief(error)
         raise InputError(f"cannot be read on after row {number} ({reason})", path=source, hint="Try again.") from None
+
+
+def _advice() -> str:
+    from huggingface_hub import constants
+
+    offline = constants.HF_HUB_OFFLINE
+    return "HF_HUB_OFFLINE is set: unset it, or give a file." if offline else "Check the name and the network."
 
 
 def _brief(error: Exception) -> str:
