@@ -1,4 +1,4 @@
-"""The published forms of pairs, recognised by their columns, and column maps for any other.
+"""The published forms of pairs, recognised by their columns.
 
 A single preset serves all chosen/rejected forms; the row's values tell plain answers, message lists and transcripts
 ("\\n\\nHuman: ... \\n\\nAssistant: ...") apart.
@@ -7,8 +7,8 @@ A single preset serves all chosen/rejected forms; the row's values tell plain an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from recuse.errors import UsageError
@@ -54,7 +54,7 @@ class Preset:
         return frozenset(self.uses).union(*self.forms).difference(self.keeps)
 
 
-def _chosen_rejected(row: Row, asked: str | None, chosen: str, rejected: str) -> Draft:
+def chosen_rejected(row: Row, asked: str | None, chosen: str, rejected: str) -> Draft:
     if isinstance(row.get(chosen), list) and isinstance(row.get(rejected), list):
         return _conversation(row, asked, chosen, rejected)
     better, worse = text(row, chosen), text(row, rejected)
@@ -101,24 +101,25 @@ def _transcripts(better: str, worse: str, field: str) -> Draft:
 
 def _plain(row: Row) -> Draft:
     asked = next((name for name in _PROMPTS if name in row), None)
-    draft = _chosen_rejected(row, asked, "chosen", "rejected")
-    return _with(draft, optional(row, "domain"), optional(row, "reference"))
-
-
-def _with(draft: Draft, domain: str | None, reference: str | None) -> Draft:
-    return Draft(draft.prompt, draft.chosen, draft.rejected, draft.gold, domain, reference)
+    draft = chosen_rejected(row, asked, "chosen", "rejected")
+    return replace(draft, domain=optional(row, "domain"), reference=optional(row, "reference"))
 
 
 def _rewardbench(row: Row) -> Draft:
     domain = optional(row, "domain", "subset")
     if "response_A" in row:
-        return _two(row, "question", "response_A", "response_B", domain=domain)
-    return _with(_chosen_rejected(row, "prompt", "chosen", "rejected"), domain, None)
+        return two(row, "question", "response_A", "response_B", domain=domain)
+    return replace(chosen_rejected(row, "prompt", "chosen", "rejected"), domain=domain)
 
 
-def _two(row: Row, asked: str, a: str, b: str, *, by: str = "label", domain: str | None = None) -> Draft:
+def two(row: Row, asked: str, a: str, b: str, *, by: str = "label", domain: str | None = None) -> Draft:
     better = label(row, by)
     return place(prompt(row, asked), text(row, a), text(row, b), better, domain=domain)
+
+
+def _a_b_label(row: Row) -> Draft:
+    draft = two(row, "prompt", "a", "b", domain=optional(row, "domain"))
+    return replace(draft, reference=optional(row, "reference"))
 
 
 def _judgebench(row: Row) -> Draft:
@@ -131,7 +132,7 @@ def _judgebench(row: Row) -> Draft:
         "mmlu-pro-math": "math",
     }
     derived = known.get(source) or ("knowledge" if source.startswith("mmlu-pro-") else source or None)
-    return _two(row, "question", "response_A", "response_B", domain=optional(row, "domain") or derived)
+    return two(row, "question", "response_A", "response_B", domain=optional(row, "domain") or derived)
 
 
 def _mmlu(row: Row) -> Draft:
@@ -223,7 +224,7 @@ PRESETS: tuple[Preset, ...] = (  # the more special before the more general: the
     Preset(
         "llmbar",
         (("input", "output_1", "output_2", "label"),),
-        lambda row: _two(row, "input", "output_1", "output_2", domain=optional(row, "subset")),
+        lambda row: two(row, "input", "output_1", "output_2", domain=optional(row, "subset")),
     ),
     Preset("mmlu-pro-pairs", ((*_AB, "options"),), _mmlu),
     Preset(
@@ -233,10 +234,11 @@ PRESETS: tuple[Preset, ...] = (  # the more special before the more general: the
     Preset(
         "evalbiasbench",
         (("instruction", "response1", "response2", "label"),),
-        lambda row: _two(row, "instruction", "response1", "response2", domain=optional(row, "bias")),
+        lambda row: two(row, "instruction", "response1", "response2", domain=optional(row, "bias")),
     ),
     Preset("truthfulqa", (("Question", "Best Answer", "Incorrect Answers"),), _truthfulqa),
     Preset("chosen-rejected", (("chosen", "rejected"),), _plain, uses=(*_PROMPTS, "domain", "reference")),
+    Preset("a-b-label", (("prompt", "a", "b", "label"),), _a_b_label, uses=("domain", "reference")),
 )
 
 
@@ -249,26 +251,3 @@ def named(name: str) -> Preset:
 
 def detect(columns: Collection[str]) -> Preset | None:
     return next((preset for preset in PRESETS if preset.missing(columns) is None), None)
-
-
-def mapped(columns: Mapping[str, str]) -> Preset:
-    """A preset from a column map: prompt with chosen and rejected, or with a, b and label; group, domain, reference."""
-    kinds = {"chosen": ("prompt", "chosen", "rejected"), "a": ("prompt", "a", "b", "label")}
-    needed = kinds["a" if "a" in columns else "chosen"]
-    allowed = {*needed, "group", "domain", "reference"}
-    if missing := [key for key in needed if key not in columns]:
-        raise UsageError(
-            f"The column map lacks {missing[0]!r}.", hint="Map prompt, chosen, rejected or prompt, a, b, label."
-        )
-    if unknown := sorted(columns.keys() - allowed):
-        raise UsageError(f"The column map knows no {unknown[0]!r}.", hint=f"It takes: {', '.join(sorted(allowed))}.")
-
-    def read(row: Row) -> Draft:
-        named = {key: optional(row, columns[key]) if key in columns else None for key in ("domain", "reference")}
-        if "a" in columns:
-            draft = _two(row, columns["prompt"], columns["a"], columns["b"], by=columns["label"])
-        else:
-            draft = _chosen_rejected(row, columns["prompt"], columns["chosen"], columns["rejected"])
-        return _with(draft, named["domain"], named["reference"])
-
-    return Preset("columns", (tuple(columns.values()),), read)
