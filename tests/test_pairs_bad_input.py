@@ -88,15 +88,33 @@ def test_ties_are_left_out_and_counted(tmp_path: Path) -> None:
     rows = [AB, {**AB, "label": "tie"}, {**AB, "label": "tie (bothbad)"}]
     found = load_pairs(lines(tmp_path / "p.jsonl", *rows), columns=AB_COLUMNS)
     assert len(found) == 1
-    assert found.notes == ["2 rows were left out: a tie names no better answer."]
+    assert found.notes == [
+        "2 rows were left out: a tie names no better answer.",
+        "The better answer stood first in 1 of 1 row of the source.",
+    ]
     error = refused(lines(tmp_path / "t.jsonl", *rows[1:]), columns=AB_COLUMNS)
     assert "2 rows were left out" in str(error)
 
 
-def test_unknown_columns_are_listed_beside_the_known_forms(tmp_path: Path) -> None:
-    message = str(refused(lines(tmp_path / "p.jsonl", {"text": "x", "score": 1})))
-    for name in ("text, score", "column map", "judgebench", "llmbar", "pandalm", "mt-bench", "chosen-rejected"):
+def test_unknown_columns_are_listed_briefly_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    message = str(refused(lines(path, {"text": "x", "score": 1})))
+    for name in ("(text, score)", "--column prompt=NAME", "chosen and rejected", "a, b and label"):
         assert name in message
+    message = str(refused(lines(path, {f"column_{i}": i for i in range(300)})))
+    assert "column_0, column_1" in message
+    assert len(message.replace(str(path), "")) <= 250
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter", "advice"),
+    [("a.csv", ";", "Save it with commas"), ("a.csv", "\t", "Name it .tsv"), ("a.tsv", ",", "Name it .csv")],
+)
+def test_a_table_with_another_delimiter_is_told_apart(tmp_path: Path, name: str, delimiter: str, advice: str) -> None:
+    path = tmp_path / name
+    rows = [["prompt", "chosen", "rejected"], ["q", "x, or so", "y"]]
+    path.write_text("".join(delimiter.join(row) + "\n" for row in rows))
+    assert advice in str(refused(path))
 
 
 def test_a_preset_that_does_not_fit_names_the_missing_column(tmp_path: Path) -> None:
@@ -186,7 +204,8 @@ def test_json_that_is_cut_or_no_array(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(json.dumps(GOOD, indent=1).encode()[:-5])
     assert "whole JSON" in str(refused(path))
-    path.write_bytes(json.dumps({"rows": GOOD}).encode())
-    assert "array" in str(refused(path))
+    for value in ({"rows": GOOD, "version": 1}, {"prompt": ["q"], "chosen": ["x"], "rejected": ["y"]}, "text"):
+        path.write_bytes(json.dumps(value).encode())
+        assert "array" in str(refused(path))
     path.write_bytes(b'["\xff"]')
     assert "UTF-8" in str(refused(path))

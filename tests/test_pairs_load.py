@@ -139,16 +139,41 @@ def test_lengths_are_characters_and_columns_come_in_the_order_of_the_pairs(tmp_p
         found.column("colour")
 
 
-def test_a_set_whose_better_answer_is_always_first_is_said_so(tmp_path: Path) -> None:
+def test_how_often_the_better_answer_stood_first_is_said(tmp_path: Path) -> None:
     rows = [{"q": f"q{i}", "x": f"yes {i}", "y": f"no {i}", "better": "A"} for i in range(1200)]
     columns = {"prompt": "q", "a": "x", "b": "y", "label": "better"}
     found = load_pairs(jsonl(tmp_path / "a.jsonl", rows), columns=columns, limit=10)
     assert found.balance == {"A": 1200, "B": 0, "unknown": 0}
-    assert "The better answer is A in all 1,200 rows of the source." in found.notes
+    assert "The better answer stood first in 1,200 of 1,200 rows of the source." in found.notes
     mixed = load_pairs(jsonl(tmp_path / "b.jsonl", [*rows[:3], {**rows[3], "better": "B"}]), columns=columns)
     assert mixed.balance == {"A": 3, "B": 1, "unknown": 0}
-    assert not any("all" in note for note in mixed.notes)
+    assert mixed.notes == ["The better answer stood first in 3 of 4 rows of the source."]
     assert (mixed[3].chosen, mixed[3].rejected, mixed[3].gold) == ("no 3", "yes 3", "B")
+
+
+def test_pairs_that_stand_both_ways_round_are_counted_once_each(tmp_path: Path) -> None:
+    def row(question: str, chosen: str, rejected: str, **more: str) -> dict[str, str]:
+        return {"prompt": question, "chosen": chosen, "rejected": rejected, **more}
+
+    rows = [
+        row("Why?", "x", "y"),
+        row("How?", "x", "y"),
+        row("How?", "y", "x"),
+        row("how ?", "y", "x"),  # another question: the blank is new
+        row("HOW?", "y", "x"),  # the same question again
+        row("Why?", "x", "z"),
+        row("why?", "x", "y"),  # no contradiction to row 1
+    ]
+    found = load_pairs(jsonl(tmp_path / "a.jsonl", rows))
+    assert found.notes[0] == (
+        "1 pair stands in the source both ways round, chosen and rejected exchanged (rows 2 and 3): no judge is right "
+        "on both."
+    )
+    more = [*rows, row("Why?", "z", "x", topic="t")]
+    note = load_pairs(jsonl(tmp_path / "b.jsonl", more), limit=1).notes[0]
+    assert note.startswith("2 pairs stand in the source both ways round")
+    assert "(first: rows 2 and 3)" in note
+    assert not any("both ways" in note for note in load_pairs(jsonl(tmp_path / "c.jsonl", rows[:2])).notes)
 
 
 def test_the_demo_loads_and_is_clean() -> None:
@@ -181,8 +206,11 @@ def test_nothing_stays_in_the_temporary_folder(tmp_path: Path, monkeypatch: pyte
     ("options", "named"),
     [
         ({"preset": "judge-bench"}, "judgebench"),
-        ({"preset": "llmbar", "columns": {"prompt": "p"}}, "exclude"),
-        ({"columns": {"prompt": "p", "chosen": "c"}}, "rejected"),
+        ({"preset": "judge-bench", "columns": {"domain": "kind"}}, "judgebench"),
+        ({"preset": "llmbar", "columns": {"prompt": "p"}}, "preset and a column map of 'prompt' exclude each other"),
+        ({"columns": {"a": "chosen", "rejected": "rejected"}}, "'rejected' and 'a', which exclude"),
+        ({"columns": {"a": "chosen", "b": "rejected"}}, "lacks 'label'"),
+        ({"columns": {"topic": "t"}}, "knows no 'topic'"),
         ({"columns": {"prompt": "prompt", "chosen": "chosen", "rejected": "rejected", "topic": "t"}}, "topic"),
         ({"limit": 0}, "limit"),
         ({"on_bad": "ignore"}, "on_bad"),

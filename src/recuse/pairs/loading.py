@@ -82,11 +82,15 @@ class Load:
     def collect(self, items: Iterator[Item], form: Preset, *, limit: int | None, seed: int) -> PairSet:
         import numpy as np
 
-        ids, groups, writer = Digests(), Digests(), Writer()
-        golds = bytearray()
+        ids, groups, answers, writer = Digests(), Digests(), Digests(), Writer()
+        golds, turned = bytearray(), bytearray()
         for item in items:
             digest = _identity(item.draft)
-            group = item.group if item.group is not None else _question(item.draft.prompt)
+            question = _question(item.draft.prompt)
+            group = item.group if item.group is not None else question
+            either_way = sorted((item.draft.chosen, item.draft.rejected))
+            answers.add(_digest([question, *either_way]))
+            turned.append(item.draft.chosen != either_way[0])
             ids.add(digest)
             groups.add(hashlib.sha256(group.encode()).digest())
             golds += (item.draft.gold or "-").encode()
@@ -98,7 +102,11 @@ class Load:
         balance = Counter(np.frombuffer(golds, dtype="S1")[keep].tolist())
         counts = {"A": balance[b"A"], "B": balance[b"B"], "unknown": balance[b"-"]}
         index = np.flatnonzero(keep)
-        self.notes += [*self._omissions(), *_one_sided(counts)]
+        self.notes += [
+            *self._omissions(),
+            *_contradictions(answers.array()[index], np.frombuffer(turned, dtype=bool)[index], store, index),
+            *_first_place(counts, "pair" if form.votes else "row"),
+        ]
         if limit is not None and limit < len(index):
             total = len(index)
             index = index[sample(by_group[index], limit=limit, seed=seed)]
@@ -138,12 +146,28 @@ def _were(n: int, noun: str) -> str:
     return f"{_count(n, noun)} {'was' if n == 1 else 'were'}"
 
 
-def _one_sided(balance: Mapping[str, int]) -> list[str]:
+def _contradictions(answers: np.ndarray, turned: np.ndarray, store: Store, index: np.ndarray) -> list[str]:
+    """`answers`: digests of question and answers in either order; `turned`: which of the two orders."""
+    import numpy as np
+
+    codes, firsts = classes(answers)
+    against = np.flatnonzero(turned != turned[firsts][codes])
+    if not len(against):
+        return []
+    example = index[[firsts[codes[against[0]]], against[0]]]
+    one, other = (store.row(int(position))["row"] for position in example)
+    number = len(np.unique(codes[against]))
+    return [
+        f"{_count(number, 'pair')} {'stands' if number == 1 else 'stand'} in the source both ways round, chosen and "
+        f"rejected exchanged ({'' if number == 1 else 'first: '}rows {one} and {other}): no judge is right on both."
+    ]
+
+
+def _first_place(balance: Mapping[str, int], noun: str) -> list[str]:
     known = balance["A"] + balance["B"]
-    for position in ("A", "B"):
-        if known > 1 and balance[position] == known:
-            return [f"The better answer is {position} in all {known:,} rows of the source."]
-    return []
+    if not known:
+        return []
+    return [f"The better answer stood first in {balance['A']:,} of {_count(known, noun)} of the source."]
 
 
 def _item(number: int, row: dict[str, Any] | BadRow, form: Preset, by: str | None) -> Item:

@@ -26,7 +26,8 @@ _FIELD = 2**31 - 1  # characters in one CSV field; the default of 131,072 is les
 
 
 def read_file(path: Path, *, preset: str | None) -> Rows:
-    """Rows of `path` by its suffix. Only the preset evalbiasbench lets a .json file be an object of arrays."""
+    """Rows of `path` by its suffix. Unless a preset other than evalbiasbench is named, which is published so, a .json
+    file may also be an object of arrays of rows."""
     if path.is_dir():
         raise InputError("this is a directory", path=path, hint="Name one of its files.")
     if not path.exists():
@@ -43,7 +44,7 @@ def read_file(path: Path, *, preset: str | None) -> Rows:
     if suffix == ".jsonl":
         return _jsonl(path, packed)
     if suffix == ".json":
-        return _json(path, packed, preset == "evalbiasbench")
+        return _json(path, packed, preset in (None, "evalbiasbench"))
     if suffix in {".csv", ".tsv"}:
         return _csv(path, packed, "\t" if suffix == ".tsv" else ",")
     raise InputError(
@@ -96,7 +97,7 @@ def _json(path: Path, packed: bool, of_arrays: bool) -> Rows:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise InputError(f"this is not whole JSON ({_brief(error)})", path=path, row=line, hint="Correct it.") from None
-    if of_arrays and isinstance(value, dict) and all(isinstance(part, list) for part in value.values()):
+    if of_arrays and isinstance(value, dict) and all(_is_rows(part) for part in value.values()):
         value = [row for part in value.values() for row in part]
     if not isinstance(value, list):
         raise InputError(
@@ -104,6 +105,10 @@ def _json(path: Path, packed: bool, of_arrays: bool) -> Rows:
         )
     for number, row in enumerate(value, start=1):
         yield number, row if isinstance(row, dict) else BadRow("wrong type", "the row is not a JSON object")
+
+
+def _is_rows(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(row, dict) for row in value[:1])
 
 
 def _csv(path: Path, packed: bool, delimiter: str) -> Rows:
@@ -130,8 +135,21 @@ def _csv(path: Path, packed: bool, delimiter: str) -> Rows:
             if twice := {name for name in header if header.count(name) > 1}:
                 raise InputError("the column stands twice in the header", path=path, row=number, field=min(twice),
                                  hint="Rename one.")  # fmt: skip
+            if len(header) == 1:
+                _check_delimiter(header[0], delimiter, path)
             continue
         yield number, _record(header, values)
+
+
+def _check_delimiter(only: str, delimiter: str, path: Path) -> None:
+    """Raises InputError where the only column's name holds what another program parts columns by."""
+    advice = {";": "Save it with commas.", "\t": "Name it .tsv.", ",": "Name it .csv."}
+    for other, hint in advice.items():
+        if other != delimiter and other in only:
+            name = {"\t": "tabs"}.get(other, repr(other))
+            raise InputError(
+                f"the header is one column, {only[:60]!r}, that seems to be parted by {name}", path=path, hint=hint
+            )
 
 
 def _record(header: list[str], values: list[str]) -> dict[str, Any] | BadRow:
