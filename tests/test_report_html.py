@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -143,3 +144,16 @@ def test_tables_have_captions_and_scoped_headers() -> None:
     page = Page(html(EXAMPLE))
     assert shape(page).count("table") == shape(page).count("caption") == 5
     assert all(a.get("scope") in ("col", "row") for t, a in page.elements if t == "th")
+
+
+def test_the_page_names_the_level_of_the_gate_and_no_p_of_what_was_not_measured() -> None:
+    gone = replace(FINDINGS[0], estimate=None, interval=None, bounds=None, reason="why", p=0.0777)
+    page = Page(html(replace(EXAMPLE, findings=(gone, *FINDINGS[1:]), gate={"level": 0.9})))
+    words = " ".join(content for _, content in page.texts)
+    assert words.count("Estimate, 90 % interval") == 4
+    assert "Bar: 90 % interval." in words
+    assert "95 %" not in words
+    assert "0.078" not in words
+    assert "0.078" in html(replace(EXAMPLE, findings=(replace(gone, estimate=0.5),)))
+    estimates = [attributes for tag, attributes in page.elements if tag == "td" and attributes["class"] == "estimate"]
+    assert len(estimates) == len(FINDINGS)

@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from report_example import EXAMPLE, FINDINGS, HOSTILE, hostile
 
 from recuse.report.markdown import escape, markdown
+from recuse.types import Finding
 
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]")
 
@@ -37,6 +38,24 @@ def test_a_primary_has_estimate_interval_tolerance_size_outcome_and_method_in_it
         "| below 0.001 | **recuse** | [0.35, 0.49] over all completions "
         "| mean over pairs, variance by group, logit t interval |"
     )
+
+
+def test_a_finding_that_was_not_measured_shows_no_p() -> None:
+    gone = Finding("a", "A", None, reason="why", p=0.0312, outcome="inconclusive", details={"p_against_others": 0.0213})
+    there = replace(gone, id="b", estimate=0.5)
+    report = markdown(replace(EXAMPLE, findings=(gone, there)))
+    rows = {id: next(line for line in report.splitlines() if f"`{id}`" in line) for id in "ab"}
+    assert "| 0.031 | 0.021 |" in rows["b"]
+    assert "0.031" not in rows["a"]
+    assert "0.021" not in rows["a"]
+
+
+@pytest.mark.parametrize(("level", "named"), [(0.95, "95 %"), (0.9, "90 %"), (0.999, "99.9 %"), (None, "95 %")])
+def test_intervals_are_named_by_the_level_of_the_gate(level: float | None, named: str) -> None:
+    result = replace(EXAMPLE, gate={} if level is None else {"level": level})
+    titles = re.findall(r"^\| Measure \| (.*?) \|", markdown(result), re.MULTILINE)
+    assert len(titles) == 4
+    assert set(titles) == {f"Estimate, {named} interval"}
 
 
 def test_every_finding_is_named_and_a_null_tells_its_reason() -> None:

@@ -36,6 +36,15 @@ def test_a_one_sided_tolerance_reaches_to_the_end_of_the_axis() -> None:
     assert (percent(high, "x"), percent(high, "width")) == (0, 25)
 
 
+def test_the_axis_holds_both_ends_of_the_band_and_open_ends_do_not_stretch_it() -> None:
+    (band,) = draw(Finding("a", "A", 0.1, (0.05, 0.2), tolerance=(-0.2, 0.2), outcome="fit")).iter("rect")
+    assert (percent(band, "x"), percent(band, "width")) == (40, 20)  # of -1 to 1
+    plot = draw(Finding("a", "A", 0.1, (0.05, 0.2), tolerance=(float("-inf"), 4.0), outcome="fit"))
+    assert [t.text for t in plot.iter("text") if t.attrib["class"] == "tick"] == ["0", "1", "2", "3", "4"]
+    (band,) = plot.iter("rect")
+    assert (percent(band, "x"), percent(band, "width")) == (0, 100)
+
+
 def test_the_whisker_spans_all_completions() -> None:
     plot = draw(Finding("a", "A", 0.25, (0.2, 0.3), bounds=(0.1, 0.5)))
     whisker = next(e for e in plot.iter("line") if e.attrib["class"] == "whisker" and e.attrib["x1"] != e.attrib["x2"])

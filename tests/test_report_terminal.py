@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from report_example import EXAMPLE, FINDINGS, HOSTILE, hostile
@@ -52,6 +53,17 @@ def test_at_sixty_columns_the_primaries_are_whole() -> None:
     rows = printed(EXAMPLE, 60).splitlines()
     row = next(row for row in rows if row.startswith("position.consistency"))
     assert row.split() == ["position.consistency", "0.81", "[0.74,", "0.87]", "inconclusive"]
+
+
+def test_at_forty_columns_a_name_folds_between_its_parts() -> None:
+    names = [row[:12].strip() for row in printed(EXAMPLE, 40).splitlines()[1:-2]]
+    shown = "".join(names)
+    assert shown == "".join(finding.id for finding in (*EXAMPLE.primaries, *(f for f in FINDINGS if not f.outcome)))
+    assert {"position.", "consistency", "error_rate:", "translation"} <= set(names)
+
+
+def test_a_wide_table_names_the_level_of_the_gate() -> None:
+    assert "Estimate, 90 % interval" in printed(replace(EXAMPLE, gate={"level": 0.9}), 120)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -16,7 +16,6 @@ from recuse.types import Finding
 
 # How the cells of a column may break; those of other columns don't.
 _KINDS = {
-    "Estimate, 95 % interval": "estimate",
     "With missing verdicts": "bounds",
     "Other reading": "bounds",
     "Method": "words",
@@ -30,9 +29,12 @@ def html(result: AuditResult) -> str:
     style = assets.data("report.css").read_text("utf-8")
     sections = [
         _head(result),
-        _decided(result.primaries),
-        _others(result.others),
-        *(_family(heading, family, f"family{i}") for i, (heading, family) in enumerate(result.families.items())),
+        _decided(result.primaries, result.level),
+        _others(result.others, result.level),
+        *(
+            _family(heading, family, f"family{i}", result.level)
+            for i, (heading, family) in enumerate(result.families.items())
+        ),
         _reasons(result),
         _section("Notes", "notes", _list(result.notes)),
         _section("Cases", "cases", "\n".join(_case(case) for case in result.cases)),
@@ -95,32 +97,33 @@ def _section(heading: str, name: str, body: str) -> str:
     return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{_safe(heading)}</h2>\n{body}\n</section>'
 
 
-def _decided(findings: Sequence[Finding]) -> str:
+def _decided(findings: Sequence[Finding], level: float) -> str:
     if not findings:
         return _section("What decided it", "decided", "<p>No primary measure was declared.</p>")
     legend = (
-        "Mark: estimate (circle fit, square recuse, hollow circle inconclusive). Bar: 95 % interval. Thin line: "
-        "limits over all completions of missing verdicts. Band: tolerance."
+        "Mark: estimate (circle fit, square recuse, hollow circle inconclusive). "
+        f"Bar: {text.intervals(level)}. Thin line: limits over all completions of missing verdicts. Band: tolerance."
     )
     plot = svg.forest(findings, name="forest", title="Primary measures against their tolerances")
-    table = _findings("Primary measures with their tolerances", findings)
+    table = _findings("Primary measures with their tolerances", findings, level)
     return _section("What decided it", "decided", f"{_figure(plot, legend)}\n{table}")
 
 
-def _others(findings: Sequence[Finding]) -> str:
-    return _section("Other findings", "others", _findings("Measures without a tolerance", findings))
+def _others(findings: Sequence[Finding], level: float) -> str:
+    return _section("Other findings", "others", _findings("Measures without a tolerance", findings, level))
 
 
-def _family(heading: str, findings: Sequence[Finding], name: str) -> str:
+def _family(heading: str, findings: Sequence[Finding], name: str, level: float) -> str:
     plot = _figure(svg.forest(findings, name=f"{name}-plot", title=heading), "")
-    return _section(heading, name, f"{plot}\n{_findings(heading, findings)}")
+    return _section(heading, name, f"{plot}\n{_findings(heading, findings, level)}")
 
 
-def _findings(caption: str, findings: Sequence[Finding]) -> str:
+def _findings(caption: str, findings: Sequence[Finding], level: float) -> str:
     if not findings:
         return ""
-    head = ["Measure", *text.cells(findings[0])]
-    rows = [[_name(f), *(_content(column, cell) for column, cell in text.cells(f).items())] for f in findings]
+    told = [(f, text.cells(f, level=level)) for f in findings]
+    head = ["Measure", *told[0][1]]
+    rows = [[_name(f), *(_content(column, cell) for column, cell in row.items())] for f, row in told]
     return _table(caption, head, rows)
 
 
@@ -161,7 +164,7 @@ def _table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def _cell(column: str, content: str) -> str:
-    kind = _KINDS.get(column, "short")
+    kind = "estimate" if column.startswith("Estimate") else _KINDS.get(column, "short")
     if kind != "words":
         content = _COMMA.sub(",&nbsp;", content)
     return f'<td class="{kind}">{content}</td>'

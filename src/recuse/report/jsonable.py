@@ -4,7 +4,7 @@
      "judge": str, "pairs": str, "prompt": str, "looks": int,
      "findings": [{"id": str, "title": str,
                    "estimate": number | null,             null: not measured, and "reason" says why
-                   "interval": [low, high] | null,        95 %
+                   "interval": [low, high] | null,        at the gate's level, 95 % by default
                    "n": int, "groups": int,               observations; independent groups among them
                    "p": number | null,
                    "tolerance": [low | null, high | null] | null,

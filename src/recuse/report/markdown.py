@@ -24,9 +24,13 @@ def markdown(result: AuditResult) -> str:
         f"**{escape(text.outcome_line(result))}**",
         _facts(result),
         "## What decided it",
-        _findings(result.primaries) or "No primary measure was declared.",
-        *_section("## Other findings", _findings(result.others)),
-        *(part for heading, family in result.families.items() for part in (f"## {escape(heading)}", _findings(family))),
+        _findings(result.primaries, result.level) or "No primary measure was declared.",
+        *_section("## Other findings", _findings(result.others, result.level)),
+        *(
+            part
+            for heading, family in result.families.items()
+            for part in (f"## {escape(heading)}", _findings(family, result.level))
+        ),
         *_section("## Failures by reason", _reasons(result)),
         *_section("## Notes", "\n".join(f"- {escape(note)}" for note in result.notes)),
         *_section("## Cases", "\n\n".join(_case(case) for case in result.cases)),
@@ -80,13 +84,12 @@ def _facts(result: AuditResult) -> str:
     return "\n".join([*facts, f"- Usage: {usage}"] if usage else facts)
 
 
-def _findings(findings: Sequence[Finding]) -> str:
+def _findings(findings: Sequence[Finding], level: float) -> str:
     if not findings:
         return ""
-    head = ["Measure", *text.cells(findings[0])]
-    return _table(
-        head, [[_name(f), *(_cell(column, cell) for column, cell in text.cells(f).items())] for f in findings]
-    )
+    rows = [(f, text.cells(f, level=level)) for f in findings]
+    head = ["Measure", *rows[0][1]]
+    return _table(head, [[_name(f), *(_cell(column, cell) for column, cell in row.items())] for f, row in rows])
 
 
 def _cell(column: str, content: str) -> str:

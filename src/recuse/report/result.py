@@ -42,6 +42,11 @@ class AuditResult:
     folder: Path = Path()  # the run folder
 
     @property
+    def level(self) -> float:
+        """The confidence of the intervals, as the gate has it."""
+        return float(self.gate.get("level", 0.95))
+
+    @property
     def primaries(self) -> tuple[Finding, ...]:
         return tuple(f for f in self.findings if f.outcome is not None)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from math import isfinite
 
 from recuse.report import text
 from recuse.types import Finding
@@ -21,8 +22,9 @@ Scale = tuple[float, float]
 def forest(findings: Sequence[Finding], *, name: str, title: str) -> str:
     """Estimate (mark), interval (bar), limits over all completions (whisker) and tolerance (band) of each finding.
 
-    Fractions share an axis from 0 to 1, differences one from -1 to 1; anything wider has an axis of its own. `name`
-    makes ids unique in the page. The description repeats the plot in words.
+    Fractions share an axis from 0 to 1, differences one from -1 to 1; anything wider has an axis of its own. The ends
+    of a tolerance count too, so that its band is seen whole. `name` makes ids unique in the page. The description
+    repeats the plot in words.
     """
     words = ". ".join(_words(f) for f in findings) + "."
     panels: dict[Scale, list[Finding]] = {}
@@ -58,8 +60,7 @@ def _cut(title: str, most: int) -> str:
 
 def _scale(finding: Finding) -> Scale:
     ends = [end for pair in (finding.interval, finding.bounds) if pair for end in pair]
-    if finding.estimate is not None:
-        ends.append(finding.estimate)
+    ends += [end for end in (finding.estimate, *(finding.tolerance or ())) if end is not None and isfinite(end)]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     if low >= 0 and high <= 1:
         return 0.0, 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -22,16 +23,17 @@ def print_result(result: AuditResult, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    wide = console.width >= 100
+    wide, narrow = console.width >= 100, console.width < 60
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("Measure", overflow="fold")
-    table.add_column("Estimate, 95 % interval" if wide else "Estimate", overflow="fold")
+    table.add_column(f"Estimate, {text.intervals(result.level)}" if wide else "Estimate", overflow="fold")
     if wide:
         table.add_column("Tolerance", overflow="fold")
         table.add_column("n (groups)", justify="right")
     table.add_column("Outcome", no_wrap=True)
     for finding in (*result.primaries, *(f for f in result.findings if f.outcome is None)):
-        cells = [_text(finding.id), _text(text.estimate(finding))]
+        name = _text(_folded(finding.id) if narrow else finding.id, newline="\n")
+        cells = [name, _text(text.estimate(finding))]
         if wide:
             cells += [_text(text.tolerance(finding)), _text(text.size(finding))]
         table.add_row(*cells, Text(finding.outcome or "", style=_COLOURS.get(finding.outcome or "", "")))
@@ -41,10 +43,15 @@ def print_result(result: AuditResult, console: Console) -> None:
     console.print(line, soft_wrap=True)
 
 
-def _text(content: str) -> Any:
+def _folded(id: str) -> str:
+    """The id with its parts below one another, so that a narrow column does not break inside a word."""
+    return re.sub(r"(?<=[.:])", "\n", " ".join(id.split()))
+
+
+def _text(content: str, newline: str = " ") -> Any:
     from rich.text import Text
 
-    return Text(text.visible(content, limit=200, newline=" "))
+    return Text(text.visible(content, limit=200, newline=newline))
 
 
 class Progress:

@@ -101,14 +101,20 @@ def other_reading(finding: Finding) -> str:
     return f"{other['reading']}: {estimate(twin)}"
 
 
-def cells(finding: Finding) -> dict[str, str]:
+def intervals(level: float) -> str:
+    """What an interval of that confidence is called: "95 % interval"."""
+    return f"{100 * level:.6g} % interval"
+
+
+def cells(finding: Finding, *, level: float) -> dict[str, str]:
     """The row of a finding after its name: column -> text, not yet escaped. Tables leave out columns without text."""
+    measured = finding.estimate is not None  # a p beside "not measured" would test something that nobody sees
     return {
-        "Estimate, 95 % interval": estimate(finding),
+        f"Estimate, {intervals(level)}": estimate(finding),
         "Tolerance": tolerance(finding),
         "n (groups)": size(finding),
-        "p": p_value(finding.p),
-        "p against the others": p_value(finding.details.get("p_against_others")),
+        "p": p_value(finding.p) if measured else "",
+        "p against the others": p_value(finding.details.get("p_against_others")) if measured else "",
         "Outcome": finding.outcome or "",
         "With missing verdicts": bounds(finding),
         "Other reading": other_reading(finding),
