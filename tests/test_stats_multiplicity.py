@@ -107,3 +107,25 @@ def test_the_pairs_needed_do_decide_about_half_the_time() -> None:
     k = np.random.default_rng(2).binomial(needed, estimate, size=2000)
     inside = np.mean([stats.wilson_interval(int(v), needed).interval[1] <= 0.25 for v in k])
     assert 0.35 < inside < 0.7
+
+
+def test_declared_primaries_are_not_corrected_against_exploration() -> None:
+    p, primary = [0.04, 0.01, 0.02, 0.9], [True, False, False, False]
+    # The others by hand: 0.01 * 3 / 1, 0.02 * 3 / 2, 0.9
+    assert stats.planned_adjustment(p, primary).tolist() == pytest.approx([0.04, 0.03, 0.03, 0.9])
+    assert stats.planned_adjustment(p, primary, method="holm").tolist() == pytest.approx([0.04, 0.03, 0.04, 0.9])
+    assert stats.planned_adjustment(p, [True] * 4).tolist() == p
+
+
+def test_exploration_cannot_cost_a_primary_its_level() -> None:
+    rng = np.random.default_rng(5)
+    rejected = sum(stats.planned_adjustment(rng.random(21), [True] + [False] * 20)[0] <= 0.05 for _ in range(2000))
+    low, high = stats.clopper_pearson(rejected, 2000, level=0.99).interval
+    assert low <= 0.05 <= high
+
+
+@pytest.mark.parametrize("call", [([0.1], [True, False], "bh"), ([0.1], [True], "bonferroni"), ([1.1], [True], "bh")])
+def test_a_plan_that_does_not_fit_is_refused(call: tuple[list[float], list[bool], str]) -> None:
+    p, primary, method = call
+    with pytest.raises(ValueError):
+        stats.planned_adjustment(p, primary, method=method)

@@ -16,7 +16,7 @@ from recuse.stats.labels import labels_for_kappa
 from recuse.stats.location import mean_interval
 from recuse.stats.logistic import LogisticFit, logistic
 from recuse.stats.missing import FailureGap, MissingBounds, failure_gap, missing_bounds
-from recuse.stats.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm
+from recuse.stats.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm, planned_adjustment
 from recuse.stats.paired import PairedGap, paired_gap, paired_gaps
 from recuse.stats.planning import (
     Plan,
@@ -103,6 +103,7 @@ __all__ = [
     "paired_gaps",
     "pairs_for_rate",
     "pairs_needed",
+    "planned_adjustment",
     "power_paired_gap",
     "predictive_pvalue",
     "risk_difference",

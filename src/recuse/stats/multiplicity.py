@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -39,6 +41,26 @@ def benjamini_yekutieli(pvalues: ArrayLike) -> NDArray[np.float64]:
     scaled = p[order] * p.size * np.sum(1 / np.arange(1, p.size + 1)) / np.arange(1, p.size + 1)
     stepped = np.minimum.accumulate(scaled[::-1])[::-1]
     return _back(stepped, order)
+
+
+def planned_adjustment(
+    pvalues: ArrayLike, primary: ArrayLike, *, method: Literal["bh", "by", "holm"] = "bh"
+) -> NDArray[np.float64]:
+    """Adjust what was explored and leave what was declared: where `primary` is true, in advance and in the plan, the
+    p-value stays as it is; the others are adjusted among themselves.
+
+    pvalues and primary: (m,). Several primaries whose claims are joined by "or" need `holm` over them besides. Raises
+    ValueError for unequal lengths, a value outside [0, 1] or NaN, or an unknown method.
+    """
+    p, declared = _checked(pvalues), np.asarray(primary, dtype=bool).reshape(-1)
+    if p.size != declared.size:
+        raise ValueError(f"there are {p.size} p-values and {declared.size} marks; each p-value needs one.")
+    adjusters = {"bh": benjamini_hochberg, "by": benjamini_yekutieli, "holm": holm}
+    if method not in adjusters:
+        raise ValueError(f"method must be one of {', '.join(adjusters)}, got {method!r}.")
+    adjusted = p.copy()
+    adjusted[~declared] = adjusters[method](p[~declared])
+    return adjusted
 
 
 def _checked(pvalues: ArrayLike) -> NDArray[np.float64]:
