@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from recuse.stats.chance import as_list
 from recuse.stats.clustered import encode
 from recuse.stats.missing import Labels, Mask, split_missing
 from recuse.stats.sample import Bounds, Sample, sample
@@ -65,6 +66,10 @@ class Rows:
         bounds: Bounds | None,
     ) -> Rows:
         x, gone = split_missing(values, missing)
+        # As plain lists: a pandas Series would be read by its index instead of by position.
+        template = as_list(template)
+        name = None if name is None else as_list(name)
+        stratum = None if stratum is None else as_list(stratum)
         n = x.size
         for what, labels in (("template", template), ("stratum", stratum), ("name", name)):
             if labels is not None and len(labels) != n:

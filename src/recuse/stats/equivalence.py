@@ -13,6 +13,8 @@ def equivalence(interval: tuple[float, float] | None, low: float | None, high: f
     None for an end is no end; an interval that could not be had is a warning. An interval that contains zero but
     reaches past the tolerance warns: not significant is not equal. Raises ValueError for ends in the wrong order.
     """
+    if low is None and high is None:
+        raise ValueError("a tolerance needs at least one end.")
     bottom, top = -float("inf") if low is None else low, float("inf") if high is None else high
     if not bottom <= top:
         raise ValueError(f"the tolerance must run from low to high, got {low} to {high}.")

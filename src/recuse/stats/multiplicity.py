@@ -52,7 +52,10 @@ def planned_adjustment(
     pvalues and primary: (m,). Several primaries whose claims are joined by "or" need `holm` over them besides. Raises
     ValueError for unequal lengths, a value outside [0, 1] or NaN, or an unknown method.
     """
-    p, declared = _checked(pvalues), np.asarray(primary, dtype=bool).reshape(-1)
+    p, marks = _checked(pvalues), np.asarray(primary).reshape(-1)
+    if marks.dtype != bool and not (marks.size == 0 or (marks.dtype.kind in "iu" and np.isin(marks, (0, 1)).all())):
+        raise ValueError("primary must hold true or false for each p-value.")
+    declared = marks.astype(bool)
     if p.size != declared.size:
         raise ValueError(f"there are {p.size} p-values and {declared.size} marks; each p-value needs one.")
     adjusters = {"bh": benjamini_hochberg, "by": benjamini_yekutieli, "holm": holm}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv, ndtr, ndtri
 
-from recuse.stats.results import Alternative, Estimate, TestResult, check_alternative, check_level
+from recuse.stats.results import Alternative, Estimate, TestResult, check_alternative, check_level, plain
 
 # Tables up to which Barnard's test is used: at 200 against 200 it takes scipy 0.07 s, at 1,000 against 1,000 9 s.
 _UNCONDITIONAL_UP_TO = 40_000
@@ -21,10 +21,11 @@ def wilson_interval(k: float, n: int, *, level: float = 0.95) -> Estimate:
 
     With n = 0 the estimate is None. Raises ValueError unless 0 <= k <= n.
     """
-    if empty := _check(k, n, level, "Wilson score"):
+    k, size = plain(k, n)
+    if empty := _check(k, size, level, "Wilson score"):
         return empty
-    p, c = k / n, float(ndtri((1 + level) / 2)) ** 2 / n
-    return Estimate(p, wilson_limits(p, c), n, n, "Wilson score", level)
+    p, c = k / size, float(ndtri((1 + level) / 2)) ** 2 / size
+    return Estimate(p, wilson_limits(p, c), int(size), int(size), "Wilson score", level)
 
 
 def wilson_limits(p: float, c: float) -> tuple[float, float]:
@@ -41,12 +42,13 @@ def clopper_pearson(k: float, n: int, *, level: float = 0.95) -> Estimate:
 
     With n = 0 the estimate is None. Raises ValueError unless 0 <= k <= n.
     """
-    if empty := _check(k, n, level, "Clopper-Pearson"):
+    k, size = plain(k, n)
+    if empty := _check(k, size, level, "Clopper-Pearson"):
         return empty
     tail = (1 - level) / 2
-    low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
-    high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
-    return Estimate(k / n, (low, high), n, n, "Clopper-Pearson", level)
+    low = float(betaincinv(k, size - k + 1, tail)) if k > 0 else 0.0
+    high = float(betaincinv(k + 1, size - k, 1 - tail)) if k < size else 1.0
+    return Estimate(k / size, (low, high), int(size), int(size), "Clopper-Pearson", level)
 
 
 def mcnemar_exact(b: int, c: int) -> TestResult:
@@ -54,9 +56,11 @@ def mcnemar_exact(b: int, c: int) -> TestResult:
 
     The estimate is (b - c) / (b + c). Without discordant pairs it is 0 and p is 1.
     """
-    if b != int(b) or c != int(c) or b < 0 or c < 0:
+    counts = plain(b, c)
+    if any(count != int(count) or count < 0 for count in counts):
         raise ValueError(f"discordant counts must be whole and not negative, got {b} and {c}.")
-    n = int(b + c)
+    b, c = (int(count) for count in counts)
+    n = b + c
     p = min(1.0, 2 * float(bdtr(min(b, c), n, 0.5))) if n else 1.0
     return TestResult((b - c) / n if n else 0.0, p, n, n, "exact McNemar (binomial)")
 
@@ -78,6 +82,7 @@ def two_proportion_test(
     that the first rate is higher. The interval does not invert the test: near 0.05 the two may disagree about zero.
     An empty sample gives None; two rates of 0, or of 1, p = 1. Raises ValueError for impossible counts.
     """
+    k1, n1, k2, n2 = plain(k1, n1, k2, n2)  # type: ignore[assignment]
     check_alternative(alternative, ("two-sided", "greater", "less"))
     if method not in ("z", "exact"):
         raise ValueError(f"method must be z or exact, got {method!r}.")
@@ -114,6 +119,7 @@ def newcombe_difference(k1: float, n1: int, k2: float, n2: int, *, level: float 
 
     An empty sample gives None. Raises ValueError for impossible counts.
     """
+    k1, n1, k2, n2 = plain(k1, n1, k2, n2)  # type: ignore[assignment]
     return _square_and_add((k1, n1), (k2, n2), 0.0, n1 + n2, "Newcombe hybrid score", level)
 
 
@@ -123,7 +129,8 @@ def newcombe_paired(both: int, only_first: int, only_second: int, neither: int, 
     The paired hybrid score interval (Newcombe 1998, Stat Med 17:2635, method 10, with its continuity-corrected phi).
     Without units the estimate is None. Raises ValueError for counts that are negative or not whole.
     """
-    a, b, c, d = counts = (both, only_first, only_second, neither)
+    counts = plain(both, only_first, only_second, neither)
+    a, b, c, d = counts
     if any(count != int(count) or count < 0 for count in counts):
         raise ValueError(f"counts must be whole and not negative, got {counts}.")
     n = int(sum(counts))
@@ -160,7 +167,7 @@ def _exact(k1: int, n1: int, k2: int, n2: int, alternative: Alternative) -> tupl
     return min(1.0, float(test(table, alternative=alternative).pvalue)), name
 
 
-def _check(k: float, n: int, level: float, method: str) -> Estimate | None:
+def _check(k: float, n: float, level: float, method: str) -> Estimate | None:
     check_level(level)
     if not 0 <= k <= n:
         raise ValueError(f"k must lie between 0 and n, got k = {k} and n = {n}.")

@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from recuse.stats.clustered import Groups
 from recuse.stats.difference import clustered_difference, test_difference_bound
 from recuse.stats.proportions import pooled_z, wilson_interval
-from recuse.stats.results import Estimate
+from recuse.stats.results import Estimate, plain
 from recuse.stats.root import decreasing_root
 
 _FAR = 60.0  # the log of a ratio that no counts reach
@@ -25,6 +25,7 @@ def impact_ratio(k: float, n: int, k_ref: float, n_ref: int, *, level: float = 0
     because rates of 0 and 1 keep their scatter: 0 of 10 against 5 of 10 gives 0 to 0.61. A reference rate of 0 has no
     ratio: None, and so has an empty group. k may be fractional. Raises ValueError for impossible counts.
     """
+    k, n, k_ref, n_ref = plain(k, n, k_ref, n_ref)  # type: ignore[assignment]
     own, ref = (wilson_interval(yes, size, level=level) for yes, size in ((k, n), (k_ref, n_ref)))
     name, total = "score interval of the ratio (Koopman)", n + n_ref
     if own.estimate is None or ref.estimate is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -43,6 +44,19 @@ class TestResult:
 def check_level(level: float) -> None:
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie between 0 and 1, got {level}.")
+
+
+def plain(*counts: float) -> tuple[float, ...]:
+    """Counts as Python's numbers, since numpy's integers overflow in silence. Raises ValueError unless finite."""
+    found = tuple(count.item() if hasattr(count, "item") else count for count in counts)
+    if not all(math.isfinite(count) for count in found):
+        raise ValueError(f"counts must be finite, got {found}.")
+    return found
+
+
+def check_resamples(resamples: int) -> None:
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1, got {resamples}.")
 
 
 def check_alternative(alternative: str, allowed: tuple[str, ...] = ("greater", "less")) -> None:

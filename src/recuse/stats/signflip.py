@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recuse.stats.results import Alternative, TestResult, check_alternative
+from recuse.stats.results import Alternative, TestResult, check_alternative, check_resamples
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,6 +41,7 @@ def sign_flip_test(
     that are not finite.
     """
     check_alternative(alternative, ("two-sided", "greater", "less"))
+    check_resamples(resamples)
     g = np.asarray(gaps, dtype=np.float64)
     if g.ndim != 1 or not np.isfinite(g).all():
         raise ValueError("gaps must be one finite number for each unit.")

@@ -64,7 +64,10 @@ class _Fit:
 
 
 def _fit(values: ArrayLike, exposed: ArrayLike, strata: Groups, groups: Groups | None) -> _Fit:
-    y, x = np.asarray(values, dtype=np.float64), np.asarray(exposed, dtype=bool).astype(np.float64)
+    y, marks = np.asarray(values, dtype=np.float64), np.asarray(exposed)
+    if marks.dtype != bool and not (marks.size == 0 or (marks.dtype.kind in "iu" and np.isin(marks, (0, 1)).all())):
+        raise ValueError("exposed must hold true or false (or 1 and 0) for each value.")
+    x = marks.astype(np.float64)
     if y.ndim != 1 or x.shape != y.shape or not np.isfinite(y).all():
         raise ValueError("values and exposed must be one-dimensional, of one length, and values finite.")
     codes = encode(strata, y.size)

@@ -12,7 +12,15 @@ from recuse.stats import dirichlet, signflip
 from recuse.stats.bootstrap import sample_interval, studentised
 from recuse.stats.clustered import FEW, RANGE, WILSON, Groups, Units
 from recuse.stats.resample import resampled_means
-from recuse.stats.results import Alternative, Estimate, OneSided, TestResult, check_alternative, check_level
+from recuse.stats.results import (
+    Alternative,
+    Estimate,
+    OneSided,
+    TestResult,
+    check_alternative,
+    check_level,
+    check_resamples,
+)
 from recuse.stats.sample import Bounds, Sample, sample
 
 Array = NDArray[np.float64]
@@ -38,6 +46,7 @@ def studentised_flip_test(
     Exact where `sign_flip_test` is (unequal sizes: up to 20 non-zero units), otherwise `resamples` random flips with
     p = (hits + 1) / (resamples + 1). Raises ValueError for gaps that are not finite or sizes that are not positive.
     """
+    check_resamples(resamples)
     g = np.asarray(gaps, dtype=np.float64)
     n = np.ones_like(g) if sizes is None else np.asarray(sizes, dtype=np.float64)
     if g.ndim != 1 or not np.isfinite(g).all():
@@ -101,6 +110,7 @@ def minimum_effect_test(
     """
     check_level(level)
     check_alternative(alternative)
+    check_resamples(resamples)
     if not math.isfinite(minimum):
         raise ValueError(f"the minimum must be finite, got {minimum}.")
     data = sample(values, groups=groups, bounds=bounds)
