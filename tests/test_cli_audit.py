@@ -341,29 +341,21 @@ def test_a_refused_temperature_is_not_taken_for_greedy_decoding(
     assert any("--temperature default" in note for note in printed["notes"])
 
 
-def test_a_served_judge_has_room_to_think(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_that_thinks_first_is_truncated_and_the_report_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def judge(seen: Seen) -> Answer:
         if seen.body["max_tokens"] < 100:
             return reply(chat("<think>Okay, so", finish="length"))
         return reply(chat("<think>Okay, so the first is right.</think>\n\nA"))
 
     with LoopbackServer(judge) as server:
-        for more in ((), ("--max-tokens", "16")):
+        for more in ((), ("--max-tokens", "2048")):
             out = tmp_path / f"r{len(more)}"
-            audit(
-                "--judge",
-                "openai/x",
-                "--base-url",
-                server.openai_url,
-                "--pairs",
-                "demo",
-                "--out",
-                str(out),
-                "--json",
-                *more,
-            )
+            address = ("--base-url", server.openai_url)
+            audit("--judge", "openai/x", *address, "--pairs", "demo", "--out", str(out), "--json", *more)
             printed = json.loads(capsys.readouterr().out)
             failures = next(f for f in printed["findings"] if f["id"] == "failures.rate")
-            assert failures["estimate"] == (1.0 if more else 0.0)
-            assert any("--max-tokens" in note for note in printed["notes"]) == bool(more)
-            assert any("No verdict (truncated), for example: <think>Okay" in n for n in printed["notes"]) == bool(more)
+            assert failures["estimate"] == (0.0 if more else 1.0)
+            assert any("--max-tokens" in note for note in printed["notes"]) != bool(more)
+            assert any("No verdict (truncated), for example: <think>Okay" in n for n in printed["notes"]) != bool(more)

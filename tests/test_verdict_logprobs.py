@@ -125,3 +125,12 @@ def test_the_logit_is_finite_and_probabilities_stay_in_range(tokens: list[tuple[
         assert isfinite(log(got.p_first / (1 - got.p_first)))
         mass = sum(exp(chance) for token, chance in tokens if token.strip(" Ġ") in ("A", "B", "C"))
         assert mass >= 0.1 - 1e-9
+
+
+def test_what_follows_a_label_on_its_own_line_does_not_undo_it() -> None:
+    likely = alternatives(A=0.5, B=0.2, The=0.1)
+    for text in ("A\nB", "A\n\nThe second is worse than the", "A.\nB."):
+        got = read(Reply("k", text, "length", logprobs=likely), AB)
+        assert (got.outcome, got.p_first) == ("A", pytest.approx(0.5 / 0.7)), text
+    for text in ("A careful comparison shows that B", "As an AI"):
+        assert read(Reply("k", text, "length", logprobs=likely), AB).outcome != "A", text

@@ -161,8 +161,8 @@ def _max_tokens(config: AuditConfig, prompt: Prompt | None, backend: Backend) ->
     """The limit where the user names none: a cap, not a target, since a judge that does not think stops by itself."""
     if prompt is None:
         return 1
-    can = backend.capabilities
-    if not can.local or backend.name.startswith(("openai/", "anthropic/")):
+    can, served = backend.capabilities, backend.capabilities.local or config.options.base_url is not None
+    if not served:  # on a server of one's own a small model may ramble up to any limit
         return max(prompt.max_tokens, _ROOM_TO_THINK)
     # An engine in this process is sure to deliver log-probabilities; a server may not, and its model may think first.
     one_token = prompt.spec.format in _BY_FIRST_TOKEN and all(len(label) == 1 for label in prompt.spec.labels)

@@ -73,7 +73,7 @@ MaxTokens = Annotated[
         "--max-tokens",
         group=_RUN,
         min=1,
-        help="Default: 1 for a label on an engine here, 2048 for a server (it may think), else as the prompt says.",
+        help="Default: 1 for a label on an engine here, 2048 for a provider (it may think), else as the prompt says.",
     ),
 ]
 Choice = Annotated[bool, _option("--choice", group=_RUN, help="Restrict replies to the labels, where the engine can.")]

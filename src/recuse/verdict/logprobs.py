@@ -71,6 +71,12 @@ def read_logprobs(reply: Reply, menu: Menu) -> Verdict | None:
     )
 
 
+def stands_alone(text: str, menu: Menu) -> bool:
+    """Whether the first line is a label and nothing more, with other lines after it."""
+    first, _, rest = text.strip().partition("\n")
+    return bool(rest.strip()) and menu.find(first.strip(" .*\"'")) is not None
+
+
 def sampled_label(reply: Reply, menu: Menu) -> Outcome | None:
     """The label that the reply's own first token is, as far as the text and the alternatives show it.
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from recuse.errors import UsageError
 from recuse.types import Finish, Reply, Verdict
 from recuse.verdict.labels import read_label, read_letter_colon, read_number, read_output_letter, read_verdict_line
-from recuse.verdict.logprobs import read_logprobs, sampled_label
+from recuse.verdict.logprobs import read_logprobs, sampled_label, stands_alone
 from recuse.verdict.menu import Menu, menu_of, none
 from recuse.verdict.noanswer import is_error_text, is_refusal
 from recuse.verdict.scores import read_number_pair, read_score
@@ -62,8 +62,9 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 def read(reply: Reply, spec: Spec) -> Verdict:
     """What `reply` says under `spec`: an outcome or a score, or none and the reason. Nothing is guessed.
 
-    First-token probabilities decide in formats whose reply is the label, where the labels hold at least 0.1 of them; a
-    text that turns out to be a refusal, an error or one that merely begins with a label ("A careful ...") overrules.
+    First-token probabilities decide in formats whose reply is the label, where the labels hold at least 0.1 of them. A
+    text that is a refusal, an error, or one that merely begins with a label ("A careful ...") overrules them; lines
+    after one that is the label alone do not.
     Raises UsageError for a format that is not in `FORMATS`.
     """
     if reply.score is not None and reply.finish == "stop":
@@ -80,6 +81,8 @@ def read(reply: Reply, spec: Spec) -> Verdict:
     if measured is None:
         return spoken
     said = sampled_label(reply, menu)
+    if said is not None and spoken.outcome is None and stands_alone(reply.text, menu):
+        said = None  # whatever a small model rambles on the next lines, its first token was the label and no word
     if measured.outcome is None or (said is not None and said != spoken.outcome):
         return replace(spoken, outside=measured.outside)
     return measured
