@@ -106,6 +106,7 @@ def test_a_dry_run_says_calls_tokens_and_money_and_asks_nothing(
     assert code == 0
     assert said["calls"] == 120
     assert said["cost"] == pytest.approx(said["tokens_in"])  # one currency unit a token
+    assert said["prices_dated"] == "2026-01-01"
     assert not Path("recuse-runs").exists() or "json-dumps" not in str(list(Path("recuse-runs").iterdir()))
 
 

@@ -21,7 +21,7 @@ from recuse.judge import Spend, estimate_tokens, judge
 from recuse.judgements import Unread, judgements, ordered
 from recuse.ledger import Ledger
 from recuse.pairs import PairSet, load_pairs
-from recuse.prices import Price, price_of
+from recuse.prices import Price, date_of, price_of
 from recuse.prompts import Prompt, load_prompt
 from recuse.report.result import AuditResult
 from recuse.run import RunFolder, default_folder
@@ -104,7 +104,9 @@ class Plan:
         tokens = [estimate_tokens(ask) for ask in make_asks(self.pairs, self.design)]
         tokens_in, tokens_out = sum(t[0] for t in tokens), sum(t[1] for t in tokens)
         cost = self.price.of(tokens_in, tokens_out) if self.price else None
-        return {"calls": self.calls, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": cost}
+        dated = date_of(self.config.prices) if cost else None
+        said = {"calls": self.calls, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": cost}
+        return {**said, "prices_dated": dated or None}
 
 
 def plan_audit(config: AuditConfig) -> Plan:

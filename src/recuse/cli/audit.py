@@ -136,11 +136,10 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
     if as_json:
         typer.echo(json.dumps({"schema": 1, "judge": plan.config.judge, **said}))
         return 0
-    cost = (
-        "no price known: give one with --prices"
-        if said["cost"] is None
-        else f"at most about {said['cost']:.4f} US dollars"
-    )
+    cost = "no price known: give one with --prices"
+    if said["cost"] is not None:
+        dated = f" by prices of {said['prices_dated']}" if said["prices_dated"] else ""
+        cost = f"at most about {said['cost']:.4f} US dollars{dated}"
     typer.echo(
         f"{plan.config.judge}: {said['calls']:,} calls, at most about {said['tokens_in']:,} tokens in and "
         f"{said['tokens_out']:,} out; {cost}. Nothing was asked."
