@@ -157,7 +157,7 @@ def test_more_than_two_groups_are_compared_in_pairs_or_against_the_rest() -> Non
     # Balanced: v minus the rest is the mean of v - u and v - w.
     assert rest[1].estimate == pytest.approx((pairs[2].estimate - pairs[0].estimate) / 2)
     assert rest[1].pvalue_adjusted < 0.01
-    mixed = stats.paired_gaps([1, 0, 1], template=[1, 1, 1], group=["a", 3, None], bounds=(0, 1))
+    mixed = stats.paired_gaps([1, 0, 1], template=[1, 1, 1], group=["a", 3, "z"], bounds=(0, 1))
     assert len(mixed) == 3
 
 

@@ -25,7 +25,7 @@ from recuse.stats.chance import (
     place_labels,
     renumbered,
 )
-from recuse.stats.clustered import Groups
+from recuse.stats.inputs import Groups
 from recuse.stats.results import check_level
 
 Ratings = Sequence[Hashable] | NDArray[Any]

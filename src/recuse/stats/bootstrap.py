@@ -26,10 +26,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from recuse.stats.clustered import WILSON, Groups
+from recuse.stats.clustered import WILSON
+from recuse.stats.inputs import Bounds, Groups
 from recuse.stats.resample import resampled_means
 from recuse.stats.results import Estimate, check_level
-from recuse.stats.sample import Bounds, Sample, sample
+from recuse.stats.sample import Sample, sample
 
 Array = NDArray[np.float64]
 Method = Literal["auto", "percentile", "bca", "studentised"]

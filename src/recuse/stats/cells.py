@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recuse.stats.chance import as_list
-from recuse.stats.clustered import encode
+from recuse.stats.inputs import Bounds, encode
 from recuse.stats.missing import Labels, Mask, split_missing
-from recuse.stats.sample import Bounds, Sample, sample
+from recuse.stats.sample import Sample, sample
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -104,7 +104,12 @@ class Cells:
         _, place, cell = np.unique(rows.cell[kept], return_index=True, return_inverse=True)
         strata: Labels = [None] * rows.x.size if rows.stratum is None else rows.stratum
         labels = tuple((rows.template[row], strata[row]) for row in kept[place].tolist())
-        template, stratum = (encode([label[i] for label in labels], len(labels)) for i in (0, 1))
+        template = encode([label[0] for label in labels], len(labels))
+        stratum = (
+            np.zeros(len(labels), dtype=np.intp)
+            if rows.stratum is None
+            else encode([label[1] for label in labels], len(labels))
+        )
         return cls(cell.reshape(-1).astype(np.intp), side, rows.weight[kept], labels, template, stratum)
 
     def gaps(self, x: Array, there: Mask) -> tuple[Array, Mask]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from recuse.stats.clustered import Groups, encode
+from recuse.stats.inputs import Groups, encode
 from recuse.stats.results import Estimate
 
 Array = NDArray[np.float64]

@@ -21,7 +21,6 @@ Measured coverage of all three: experiments/coverage/results.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,11 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from recuse.stats import dirichlet
+from recuse.stats.inputs import Array, Bounds, Groups, checked
 from recuse.stats.proportions import wilson_limits
 from recuse.stats.results import Estimate, OneSided, check_alternative, check_level
-
-Array = NDArray[np.float64]
-Groups = Sequence[Hashable] | NDArray[np.generic]
 
 FEW_UNITS = 15
 WILSON = "clustered Wilson"
@@ -44,7 +41,7 @@ _ROUNDING = 1e-9
 
 
 def clustered_mean(
-    values: ArrayLike, *, groups: Groups | None = None, bounds: tuple[float, float] = (0.0, 1.0), level: float = 0.95
+    values: ArrayLike, *, groups: Groups | None = None, bounds: Bounds = (0.0, 1.0), level: float = 0.95
 ) -> Estimate:
     """Mean over all values with an interval in which the group is the unit; without `groups` each value is a unit.
 
@@ -65,7 +62,7 @@ def test_bound(
     *,
     groups: Groups | None = None,
     alternative: OneSided = "greater",
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: Bounds = (0.0, 1.0),
 ) -> float:
     """One-sided p-value for "the mean is greater (less) than `bound`", by inverting the interval of `clustered_mean`.
 
@@ -168,32 +165,5 @@ def _differing(deviation: Array, sizes: Array) -> float:
     return float(kish * min(1.0, size))
 
 
-def checked(
-    values: ArrayLike, groups: Groups | None, bounds: tuple[float, float]
-) -> tuple[Array, NDArray[np.intp] | None]:
-    """Values rescaled to [0, 1], and a code 0, 1, ... for each one's group."""
-    x = np.asarray(values, dtype=np.float64)
-    low, high = bounds
-    if x.ndim != 1:
-        raise ValueError(f"values must be one-dimensional, got shape {x.shape}.")
-    if not low < high:
-        raise ValueError(f"the lower bound must be under the upper one, got {bounds}.")
-    outside = ~((x >= low) & (x <= high))
-    if outside.any():
-        raise ValueError(f"value {x[outside][0]} at place {int(outside.argmax())} is not between {low} and {high}.")
-    return (x - low) / (high - low), None if groups is None else encode(groups, x.size)
-
-
-def encode(groups: Groups, n: int) -> NDArray[np.intp]:
-    """A code 0, 1, ... for each distinct group; raises ValueError unless there are n."""
-    if len(groups) != n:
-        raise ValueError(f"there are {n} values and {len(groups)} groups; each value needs one group.")
-    array = np.asarray(groups) if isinstance(groups, np.ndarray) else None
-    if array is not None and array.dtype.kind in "biuf":
-        return np.unique(array, return_inverse=True)[1].reshape(-1).astype(np.intp)
-    seen: dict[Hashable, int] = {}  # for strings some ten times as fast as sorting them
-    return np.fromiter((seen.setdefault(group, len(seen)) for group in groups), dtype=np.intp, count=n)
-
-
-def _unscaled(value: float, bounds: tuple[float, float]) -> float:
+def _unscaled(value: float, bounds: Bounds) -> float:
     return bounds[0] + (bounds[1] - bounds[0]) * value

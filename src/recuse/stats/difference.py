@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from recuse.stats.clustered import FEW_UNITS, RANGE, WILSON, Array, Groups, Units, checked, effective_units, summarise
+from recuse.stats.clustered import FEW_UNITS, RANGE, WILSON, Units, effective_units, summarise
+from recuse.stats.inputs import Array, Groups, checked
 from recuse.stats.results import Estimate, OneSided, check_alternative, check_level
 from recuse.stats.root import decreasing_root
 

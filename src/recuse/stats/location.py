@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from recuse.stats.clustered import Groups, encode
+from recuse.stats.inputs import Groups, encode
 from recuse.stats.results import Estimate, check_level
 
 _METHOD = "clustered t"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, stdtr, stdtrit
 
-from recuse.stats.clustered import Array, Groups, encode
+from recuse.stats.inputs import Array, Groups, encode
 from recuse.stats.results import Estimate, check_level
 
 _STEPS = 50

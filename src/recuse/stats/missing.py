@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recuse.stats.clustered import Groups, clustered_mean, encode
+from recuse.stats.clustered import clustered_mean
 from recuse.stats.difference import clustered_difference, test_difference_bound
+from recuse.stats.inputs import Groups, encode
 from recuse.stats.results import Estimate, OneSided, check_level
 
 Array = NDArray[np.float64]

@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike
 
 from recuse.stats.bootstrap import sample_interval
 from recuse.stats.cells import Array, Cells, NameMean, Rows, TemplateGap, name_means
-from recuse.stats.clustered import encode
+from recuse.stats.inputs import Bounds, encode
 from recuse.stats.missing import FailureGap, Labels, Mask, failure_gap_of, in_groups
 from recuse.stats.multiplicity import holm
 from recuse.stats.results import Estimate, check_level
-from recuse.stats.sample import Bounds
 from recuse.stats.signflip import sign_flip_test
 from recuse.stats.studentised import sample_pvalues
 

@@ -23,7 +23,7 @@ from recuse.stats.chance import (
     renumbered,
     scaled_distances,
 )
-from recuse.stats.clustered import Groups
+from recuse.stats.inputs import Groups
 from recuse.stats.results import check_level
 
 Table = Sequence[Sequence[Hashable]] | NDArray[Any]

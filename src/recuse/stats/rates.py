@@ -8,8 +8,8 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from recuse.stats.clustered import Groups
 from recuse.stats.difference import clustered_difference, test_difference_bound
+from recuse.stats.inputs import Groups
 from recuse.stats.proportions import pooled_z, wilson_interval
 from recuse.stats.results import Estimate, plain
 from recuse.stats.root import decreasing_root

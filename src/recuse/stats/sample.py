@@ -6,14 +6,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from recuse.stats.clustered import RANGE, Array, Groups, Units, checked, encode, summarise_units
+from recuse.stats.clustered import RANGE, Units, summarise_units
+from recuse.stats.inputs import Array, Bounds, Codes, Groups, checked, encode, numbers
 
-Bounds = tuple[float, float]
 _EQUAL = 1e-12
-_HUGE = 1e300  # beyond it sums and limits would leave the range of floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def sample(
     `weights` are positive, one for each value. Raises ValueError for values outside the bounds or not finite, and for
     lengths that differ.
     """
-    x, codes = checked(values, groups, bounds) if bounds is not None else _finite(values, groups)
+    x, codes = checked(values, groups, bounds) if bounds is not None else _unbounded(values, groups)
     if not x.size:
         return None
     w = np.ones_like(x) if weights is None else weights
@@ -99,10 +98,8 @@ def sample(
     )
 
 
-def _finite(values: ArrayLike, groups: Groups | None) -> tuple[Array, NDArray[np.intp] | None]:
-    x = np.asarray(values, dtype=np.float64)
-    if x.ndim != 1 or not (np.abs(x) <= _HUGE).all():
-        raise ValueError(f"values must be one-dimensional and finite, and at most {_HUGE:g} in size.")
+def _unbounded(values: ArrayLike, groups: Groups | None) -> tuple[Array, Codes | None]:
+    x = numbers(values)
     return x, None if groups is None else encode(groups, x.size)
 
 

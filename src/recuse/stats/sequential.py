@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recuse.stats.clustered import Groups, checked
+from recuse.stats.inputs import Groups, checked
 from recuse.stats.results import Alternative, check_alternative, check_level
 
 Array = NDArray[np.float64]

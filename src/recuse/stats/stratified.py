@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from recuse.stats.clustered import Array, Groups, encode
+from recuse.stats.inputs import Array, Groups, encode
 from recuse.stats.results import Estimate, OneSided, check_alternative, check_level
 
 _METHOD = "within strata (Mantel-Haenszel weights), clustered t"

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from recuse.stats import dirichlet, signflip
 from recuse.stats.bootstrap import sample_interval, studentised
-from recuse.stats.clustered import FEW, RANGE, WILSON, Groups, Units
+from recuse.stats.clustered import FEW, RANGE, WILSON, Units
+from recuse.stats.inputs import Bounds, Groups
 from recuse.stats.resample import resampled_means
 from recuse.stats.results import (
     Alternative,
@@ -21,7 +22,7 @@ from recuse.stats.results import (
     check_level,
     check_resamples,
 )
-from recuse.stats.sample import Bounds, Sample, sample
+from recuse.stats.sample import Sample, sample
 
 Array = NDArray[np.float64]
 
