@@ -11,8 +11,8 @@ import recuse
 
 FLOW = [
     "errors", "types", "assets", "extras", "verdict", "prompts", "library", "pairs", "asks", "prices", "weights",
-    "backends", "ledger", "judge", "judgements", "recorded", "stats", "audits", "gate", "report", "run", "conclude",
-    "examine", "reexamine", "cli",
+    "backends", "ledger", "judge", "judgements", "recorded", "perturb", "stats", "effects", "audits", "gate", "report",
+    "run", "conclude", "examine", "reexamine", "discovery", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 

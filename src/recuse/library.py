@@ -6,13 +6,27 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from recuse import assets
 from recuse.errors import InputError, UsageError
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
+
+
+class Evidence(BaseModel):
+    """What one run measured: the effect on the untouched test split, in error rate against the placebo."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    effect: float = Field(ge=-1, le=1)
+    interval: tuple[float, float]
+    n: int = Field(gt=0)
+    groups: int = Field(gt=0)
+    judge: _Text
+    teacher: _Text | None = None  # None: a rule-based edit
+    run: _Text
 
 
 class Bias(BaseModel):
@@ -23,10 +37,14 @@ class Bias(BaseModel):
     id: _Id  # the file's name without .toml
     name: _Text
     definition: _Text
-    manifestations: list[_Text]
-    family: Literal["presentation", "surface", "content"]  # where it sits: around, on, or in the answer
-    source: list[_Text]  # literature
-    status: Literal["seed"]  # known from the literature before any run
+    manifestations: list[_Text] = Field(min_length=1)
+    inject: _Text | None = None  # what a teacher is told to do to an answer; None: it is not put in by rewriting
+    edit: _Text | None = None  # a rule-based edit that carries it, by its name in recuse.perturb.edits
+    changes_length: bool = False  # the bias is about length, so its rewrites may differ in length
+    family: Literal["cognitive", "social", "formal", "attack"]
+    source: list[_Text] = Field(min_length=1)  # literature, or the run that found it
+    status: Literal["seed", "candidate", "confirmed", "rejected"]  # seed: known from the literature before any run
+    evidence: list[Evidence] = []
 
 
 def load_library(path: Path | None = None) -> dict[str, Bias]:

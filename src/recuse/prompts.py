@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -25,11 +25,23 @@ _HOLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
 _ROLE = re.compile(r"^@(system|user|assistant)[ \t]*$", re.MULTILINE)
 _ROLE_LIKE = re.compile(r"^[ \t]*@\w+[ \t]*:?[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<([a-z][a-z0-9_]*)>")
+Kind = Literal["pairwise", "pointwise", "rewrite", "verify", "explain", "extract", "merge"]
 _HOLES = {
     "pairwise": {"question", "first", "second", "reference"},
     "pointwise": {"question", "answer", "reference"},
+    # The kinds below ask for a text or for JSON, not for a verdict.
+    "rewrite": {"question", "answer", "instruction", "least", "most", "measured"},
+    "verify": {"question", "reference", "before", "after"},
+    "explain": {"choice"},
+    "extract": {"question", "chosen", "rejected", "original", "explanation", "known"},
+    "merge": {"candidate", "known"},
 }
-_NEEDED = {"pairwise": {"first", "second"}, "pointwise": {"answer"}}
+_NEEDED = {
+    "pairwise": {"first", "second"}, "pointwise": {"answer"}, "rewrite": {"answer", "instruction"},
+    "verify": {"before", "after"}, "explain": set(), "extract": {"explanation"}, "merge": {"candidate", "known"},
+}  # fmt: skip
+_TEXT_FORMATS = ("text", "json")
+JUDGING: tuple[Kind, ...] = ("pairwise", "pointwise")
 
 
 class _Labels(BaseModel):
@@ -43,7 +55,7 @@ class _FrontMatter(BaseModel):
     model_config = ConfigDict(extra="forbid")
     id: str
     version: int
-    kind: Literal["pairwise", "pointwise"]
+    kind: Kind
     format: str
     source: str
     max_tokens: int = 16
@@ -57,7 +69,7 @@ class _FrontMatter(BaseModel):
 class Prompt:
     id: str
     hash: str  # of the file's bytes
-    kind: Literal["pairwise", "pointwise"]
+    kind: Kind
     spec: Spec
     max_tokens: int
     holes: frozenset[str]
@@ -80,21 +92,24 @@ class Prompt:
         return self._closers.sub(lambda m: m[0][0] + "\\" + m[0][1:], text)
 
 
-def load_prompt(name: str) -> Prompt:
+def load_prompt(name: str, *, kinds: Sequence[Kind] = JUDGING) -> Prompt:
     """The prompt `name`: a path to a file, or the id of one that ships with recuse, such as "pairwise/label".
 
-    Raises UsageError for a name that is neither, InputError for a file that is not a prompt.
+    Raises UsageError for a name that is neither or a prompt of no such kind, InputError for a file that is no prompt.
     """
     path = Path(name)
     if not path.is_file():
         path = assets.folder("prompts") / f"{name}.md"
         if not path.is_file():
-            known = ", ".join(shipped())
+            known = ", ".join(id for id in shipped() if id.partition("/")[0] in kinds)
             raise UsageError(f"There is no prompt {name!r}.", hint=f"Give a file, or one of: {known}.")
     try:
-        return parse_prompt(path.read_bytes().decode("utf-8"), path)
+        prompt = parse_prompt(path.read_bytes().decode("utf-8"), path)
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 (byte {error.start})", path=path, hint="Save the prompt as UTF-8.") from None
+    if prompt.kind not in kinds:
+        raise UsageError(f"{name} is a {prompt.kind} prompt.", hint=f"Give one of the kind {' or '.join(kinds)}.")
+    return prompt
 
 
 def shipped() -> list[str]:
@@ -127,14 +142,14 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
         )
     if absent := _NEEDED[head.kind] - holes:
         raise InputError(
-            f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the judge never sees the answer."
+            f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the model never sees what it is asked about."
         )
     labels = head.labels
     if fault := label_fault(labels.first, labels.second, labels.tie):
         name, what = fault
         raise InputError(what, path=path, field=f"labels.{name}", hint="Give every outcome a label of its own.")
     spec = Spec(head.format, labels.first, labels.second, labels.tie, head.scale)
-    _check_format(spec, path)
+    _check_format(spec, head.kind, path)
     messages = _messages(body)
     if not any(role == "user" and "".join(pieces).strip() for role, pieces in messages):
         raise InputError("no user message", path=path, hint="Begin it with a line @user.")
@@ -183,12 +198,15 @@ def _check_roles(body: str, path: object, *, before: int) -> None:
             )
 
 
-def _check_format(spec: Spec, path: object) -> None:
+def _check_format(spec: Spec, kind: Kind, path: object) -> None:
     from recuse.verdict import FORMATS
 
-    if spec.format not in FORMATS:
-        raise InputError(f"unknown verdict format {spec.format!r}", path=path, field="format",
-                         hint=f"Use one of: {', '.join(sorted(FORMATS))}.")  # fmt: skip
+    known = sorted(FORMATS) if kind in JUDGING else list(_TEXT_FORMATS)
+    if spec.format not in known:
+        what = "verdict format" if kind in JUDGING else f"format of a {kind} prompt"
+        raise InputError(
+            f"unknown {what} {spec.format!r}", path=path, field="format", hint=f"Use one of: {', '.join(known)}."
+        )
 
 
 def _messages(body: str) -> list[tuple[str, tuple[str, ...]]]:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 # How a pair is shown. "AB": the chosen (better) answer first; "BA": the rejected answer first;
-# "chosen" and "rejected": that answer alone, for judges that score one answer at a time.
-View = Literal["AB", "BA", "chosen", "rejected"]
+# "chosen" and "rejected": that answer alone, for judges that score one answer at a time; "text": the reply is a text
+# (a rewrite, an explanation, a list of candidates), not a verdict.
+View = Literal["AB", "BA", "chosen", "rejected", "text"]
 Outcome = Literal["A", "B", "tie"]  # positions as shown to the judge: A is the first answer
 Preference = Literal["chosen", "rejected", "tie"]
 
