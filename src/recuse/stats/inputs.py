@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from numbers import Real
 from typing import cast
 
 import numpy as np
@@ -15,6 +16,7 @@ Groups = Sequence[Hashable] | NDArray[np.generic]
 Bounds = tuple[float, float]
 
 HUGE = 1e150  # larger numbers have squares that leave the range of floats
+MOST = 2**53  # whole numbers beyond it are not all floats
 
 
 def numbers(values: ArrayLike, what: str = "values") -> Array:
@@ -53,6 +55,26 @@ def _of_objects(raw: NDArray[np.object_], what: str) -> Array:
         return raw.astype(np.float64)
     except (TypeError, ValueError, OverflowError):  # pandas.NA, lists, whole numbers beyond the range of floats
         raise ValueError(f"{what} must be numbers within the range of floats.") from None
+
+
+def finite(value: object, what: str) -> float:
+    """One number as Python's own, whole ones as int: numpy's integers overflow in silence.
+
+    Raises ValueError for text, None, masked entries, NaN, infinity and what is larger than 2 ** 53.
+    """
+    found = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.size == 1 else value
+    if value is np.ma.masked or not isinstance(found, Real) or not abs(found) <= MOST:
+        raise ValueError(f"{what} must be a finite number of at most 2 ** 53, got {value!r}.")
+    number = float(found)
+    return int(number) if number.is_integer() else number
+
+
+def whole(value: object, what: str, *, least: int = 0) -> int:
+    """A whole number from `least` on, as Python's own; raises ValueError for anything else, as `finite` does."""
+    found = finite(value, what)
+    if not isinstance(found, int) or found < least:
+        raise ValueError(f"{what} must be a whole number of at least {least}, got {value!r}.")
+    return found
 
 
 def checked_bounds(bounds: Bounds) -> Bounds:
