@@ -63,9 +63,12 @@ def finite(value: object, what: str) -> float:
     Raises ValueError for text, None, masked entries, NaN, infinity and what is larger than 2 ** 53.
     """
     found = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.size == 1 else value
-    if value is np.ma.masked or not isinstance(found, Real) or not abs(found) <= MOST:
-        raise ValueError(f"{what} must be a finite number of at most 2 ** 53, got {value!r}.")
-    number = float(found)
+    try:
+        number = float(found) if isinstance(found, Real) and value is not np.ma.masked else math.nan
+    except OverflowError:
+        number = math.inf
+    if not abs(number) <= MOST:
+        raise ValueError(f"{what} must be a finite number of at most 2 ** 53, got {value!r:.40}.")
     return int(number) if number.is_integer() else number
 
 
