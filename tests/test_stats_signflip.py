@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recuse import stats
-from recuse.stats import signflip
+from recuse.stats import lattice, signflip
 
 
 def test_by_hand() -> None:
@@ -40,28 +41,55 @@ def test_tiny_tails_keep_their_relative_accuracy() -> None:
     assert stats.sign_flip_test(gaps, alternative="greater").pvalue == pytest.approx(exact, rel=1e-9)
 
 
-def test_mixed_lattice_agrees_with_whole_number_arithmetic() -> None:
-    rng = np.random.default_rng(1)
-    steps = rng.integers(-5, 9, size=400)
-    counts = [1]  # how many sign patterns give each sum of the positive gaps
+def whole_number_tail(steps: np.ndarray, most: int) -> float:
+    """P(sum of the negative gaps <= most) from the number of sign patterns that give each sum, in whole numbers."""
+    counts = [1]
     for step in np.abs(steps).tolist():
         longer = [0] * (len(counts) + step)
         for place, count in enumerate(counts):
             longer[place] += count
             longer[place + step] += count
         counts = longer
-    observed = int(steps[steps > 0].sum())
-    exact = float(Fraction(sum(counts[observed:]), 2**400))
+    return float(Fraction(sum(counts[: most + 1]), 2 ** len(steps)))
+
+
+@pytest.mark.parametrize("more", [0, 3, 6])
+def test_mixed_lattice_agrees_with_whole_number_arithmetic(more: int) -> None:
+    steps = np.random.default_rng(1).integers(-5, 6 + more, size=400)
+    most = int(-steps[steps < 0].sum())
+    exact = whole_number_tail(steps, most)
     got = stats.sign_flip_test(steps / 12, alternative="greater")
     assert got.method.startswith("exact sign-flip (lattice)")
-    assert exact < 1e-12
-    assert got.pvalue == pytest.approx(exact, rel=1e-9)
+    assert more == 0 or exact < 1e-10
+    assert got.pvalue == pytest.approx(exact, rel=1e-11)
+    units = lattice.Lattice.of(steps[steps != 0])
+    assert units.convolved(most) == pytest.approx(exact, rel=1e-11)
+    assert units.inverted(most) == pytest.approx(exact, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    "kind", ["twelfths", "even and one odd", "one large", "few", "all alike", "nearly all positive"]
+)
+def test_convolving_and_inverting_agree(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    steps = {
+        "twelfths": rng.integers(-60, 64, size=5000),
+        "even and one odd": np.r_[2 * rng.integers(-20, 22, size=500), 1],
+        "one large": np.r_[rng.integers(-2, 4, size=500), -5000],
+        "few": rng.integers(-300, 301, size=12),
+        "all alike": np.where(rng.random(20_000) < 0.48, -1, 1),
+        "nearly all positive": np.r_[rng.integers(1, 9, size=300), -2, -3],
+    }[kind]
+    most = int(-steps[steps < 0].sum())
+    units = lattice.Lattice.of(steps[steps != 0])
+    for limit in (1, most // 7, most // 2, min(most, int(np.abs(steps).sum()) // 2)):
+        assert units.inverted(limit) == pytest.approx(units.convolved(limit), rel=1e-11)
 
 
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.integers(-6, 6), min_size=1, max_size=11),
-    st.sampled_from([1.0, 0.5, 1 / 12, 1e-8, 3e150]),
+    st.sampled_from([1.0, 0.5, 1 / 12, 1e-8, 1e149, 1e-310]),
     st.sampled_from(["two-sided", "greater", "less"]),
 )
 def test_lattice_agrees_with_brute_force(steps: list[int], unit: float, alternative: str) -> None:
@@ -113,9 +141,9 @@ def test_rounding_neither_splits_ties_nor_makes_a_lattice() -> None:
     assert stats.sign_flip_test([0.1 + 0.2, 0.3, -0.3]).pvalue == stats.sign_flip_test([1, 1, -1]).pvalue
     assert stats.sign_flip_test([1 / 3, 2 / 3, -(1 / 3 + 1e-17)]).method.startswith("exact sign-flip (lattice)")
     assert stats.sign_flip_test([0.1 + 0.2 - 0.3, 1.0]).nonzero == 1
-    assert signflip.lattice_steps(np.random.default_rng(0).random(50)) is None
-    assert signflip.lattice_steps(np.array([1.0, math.pi])) is None
-    assert signflip.lattice_steps(np.array([0.75, -0.5, 0.25])).tolist() == [3, -2, 1]
+    assert lattice.lattice_steps(np.random.default_rng(0).random(50)) is None
+    assert lattice.lattice_steps(np.array([1.0, math.pi])) is None
+    assert lattice.lattice_steps(np.array([0.75, -0.5, 0.25])).tolist() == [3, -2, 1]
 
 
 def test_level_is_held_with_ties_and_unequal_groups() -> None:
@@ -127,9 +155,23 @@ def test_level_is_held_with_ties_and_unequal_groups() -> None:
     assert stats.clopper_pearson(rejected, runs, level=0.99).interval[0] <= 0.05
 
 
+def test_twenty_thousand_units_in_twelfths_take_milliseconds() -> None:
+    gaps = np.random.default_rng(8).integers(-60, 62, size=20_000) / 12
+    best = math.inf
+    for _ in range(5):
+        start = time.process_time()
+        assert stats.sign_flip_test(gaps).method.startswith("exact sign-flip (lattice)")
+        best = min(best, time.process_time() - start)
+    assert best < 0.05  # 4 ms on a free core
+
+
 def test_degenerate_input_has_its_stated_answer() -> None:
-    assert stats.sign_flip_test([]).pvalue == 1
-    assert stats.sign_flip_test([0, 0, 0]).pvalue == 1
+    none = stats.sign_flip_test([])
+    assert (none.estimate, none.interval, none.pvalue, none.n, none.groups, none.reason) == (
+        None, None, 1, 0, 0, "no gaps",
+    )  # fmt: skip
+    zeros = stats.sign_flip_test([0, 0, 0])
+    assert (zeros.estimate, zeros.pvalue, zeros.groups, zeros.nonzero) == (0, 1, 3, 0)
     assert stats.sign_flip_test([5]).pvalue == 1
     assert stats.sign_flip_test([5], alternative="greater").pvalue == 0.5
     assert stats.sign_flip_test(np.array([2, 1], dtype=np.int8)).pvalue == 0.5

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import ClassVar, Literal
+
+import numpy as np
 
 Alternative = Literal["two-sided", "greater", "less"]
 OneSided = Literal["greater", "less"]
@@ -26,39 +30,74 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """A p-value with the quantity that it tests."""
+    """A p-value with the quantity that it tests; without data the estimate is None, `reason` says why, and p is 1.
+
+    `interval` is there where the test has one of its own, at `level`; otherwise it is None.
+    """
 
     __test__: ClassVar[bool] = False  # pytest shall not take the class for a test case
 
-    estimate: float
+    estimate: float | None
     pvalue: float
     n: int  # independent units
     nonzero: int  # units that carry information: non-zero gaps, discordant pairs
     method: str
+    interval: tuple[float, float] | None = None
+    level: float = 0.95
+    reason: str | None = None
 
     @property
-    def statistic(self) -> float:
+    def statistic(self) -> float | None:
         return self.estimate
+
+    @property
+    def groups(self) -> int:
+        """The independent units; `n` counts the same, since a test gets one number for each."""
+        return self.n
+
+
+class Arrays:
+    """For results that hold arrays: these are read-only, and results are equal when all their entries are."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            if isinstance(value := getattr(self, field.name), np.ndarray):
+                value.flags.writeable = False
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
 
 def check_level(level: float) -> None:
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {level}.")
+    if not (isinstance(level, Real) and 0.0 < level < 1.0):
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
 
 
 def plain(*counts: float) -> tuple[float, ...]:
-    """Counts as Python's numbers, since numpy's integers overflow in silence. Raises ValueError unless finite."""
-    found = tuple(count.item() if hasattr(count, "item") else count for count in counts)
-    if not all(math.isfinite(count) for count in found):
-        raise ValueError(f"counts must be finite, got {found}.")
-    return found
+    """Counts as Python's numbers, since numpy's integers overflow in silence.
+
+    Raises ValueError unless each is a finite number within the range of floats.
+    """
+    found = tuple(count.item() if isinstance(count, np.generic) else count for count in counts)
+    try:
+        if all(isinstance(count, Real) and math.isfinite(count) for count in found):
+            return found
+    except OverflowError:
+        raise ValueError("counts must lie within the range of floats.") from None
+    raise ValueError(f"counts must be finite numbers, got {found}.")
 
 
 def check_resamples(resamples: int) -> None:
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1, got {resamples}.")
+    if not (isinstance(resamples, Integral) and resamples >= 1):
+        raise ValueError(f"resamples must be a whole number of at least 1, got {resamples!r}.")
 
 
-def check_alternative(alternative: str, allowed: tuple[str, ...] = ("greater", "less")) -> None:
+def check_alternative(alternative: str, allowed: Sequence[str] = ("greater", "less")) -> None:
     if alternative not in allowed:
         raise ValueError(f"alternative must be one of {', '.join(allowed)}, got {alternative!r}.")
