@@ -30,7 +30,7 @@ _HOLES = {
     "pairwise": {"question", "first", "second", "reference"},
     "pointwise": {"question", "answer", "reference"},
     # The kinds below ask for a text or for JSON, not for a verdict.
-    "rewrite": {"question", "answer", "instruction", "least", "most", "measured"},
+    "rewrite": {"question", "answer", "instruction", "least", "most", "draft", "measured"},
     "verify": {"question", "reference", "before", "after"},
     "explain": {"choice"},
     "extract": {"question", "chosen", "rejected", "original", "explanation", "known"},

@@ -1,0 +1,292 @@
+"""Rewrites by a teacher model: asked in rounds, measured, asked again, checked, and given up where truth breaks.
+
+Every request goes through one `ask` that the caller gives, and the requests are a function of the replies alone, so
+that a run that is repeated over its ledger asks for nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from recuse.judge import Answered
+from recuse.perturb.arms import Arm, Fault, Rewrite
+from recuse.perturb.checks import BROKEN, VERIFIER, check, length_limits, read_verify, verify_ask
+from recuse.perturb.leftovers import unwrap
+from recuse.prompts import Prompt, load_prompt, transcript
+from recuse.types import Ask, Pair, Reply, Sampling
+from recuse.verdict.text import split_thinking
+
+AskAll = Callable[[Sequence[Ask]], Iterable[Answered]]
+TRIES = 3
+VOID_OVER = 0.05  # share of an arm's rewrites whose final answer may differ
+_UNCOMPARED: frozenset[Fault] = frozenset({"unchanged", "unverified"})
+_Key = tuple[str, str]  # Arm.id, Pair.id
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The teacher's prompts, all of kind rewrite: the first try, later tries, and an arm that broke the truth."""
+
+    first: Prompt
+    again: Prompt
+    strict: Prompt
+
+
+def load_wording(
+    first: str = "rewrite/inject", again: str = "rewrite/again", strict: str = "rewrite/strict"
+) -> Wording:
+    return Wording(*(load_prompt(name, kinds=("rewrite",)) for name in (first, again, strict)))
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """A model that says whether two texts give the same final answer, where code cannot tell."""
+
+    ask: AskAll
+    prompt: Prompt  # of kind verify
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """`rewrites` by arm and pair. An arm in `void` broke the truth too often, for the reason given; its rewrites are
+    kept to be counted, not to be judged. Those in `strict` were written a second time, with the stricter prompt."""
+
+    rewrites: dict[str, dict[str, Rewrite]]
+    void: dict[str, str]
+    strict: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of an arm. `broken` of the `compared` rewrites had another final answer, or the right one."""
+
+    asked: int
+    usable: int
+    compared: int
+    broken: int
+    attempts: int
+    faults: Mapping[Fault, int]
+
+    @property
+    def broken_rate(self) -> float | None:
+        return self.broken / self.compared if self.compared else None
+
+
+def tally(rewrites: Iterable[Rewrite]) -> Tally:
+    """Count usable rewrites, reasons and requests. A rewrite with two faults counts under both."""
+    every = list(rewrites)
+    compared = [r for r in every if r.checked and _UNCOMPARED.isdisjoint(r.faults)]
+    return Tally(
+        asked=len(every),
+        usable=sum(r.text is not None for r in every),
+        compared=len(compared),
+        broken=sum(not BROKEN.isdisjoint(r.faults) for r in compared),
+        attempts=sum(r.attempts for r in every),
+        faults=dict(sorted(Counter(fault for r in every for fault in r.faults).items())),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    arm: Arm
+    pair: Pair
+    least: int  # characters
+    most: int
+
+    @property
+    def key(self) -> _Key:
+        return self.arm.id, self.pair.id
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    text: str
+    faults: tuple[Fault, ...]
+    how: str
+    attempts: int
+    cut: bool = False  # by the token limit, so it was too long
+
+
+def rewrite_all(
+    work: Sequence[tuple[Arm, Sequence[Pair]]],
+    ask: AskAll,
+    *,
+    sampling: Sampling,
+    wording: Wording | None = None,
+    verifier: Verifier | None = None,
+    tries: int = TRIES,
+    tight: bool = True,
+    run_code: bool = False,
+) -> Rewritten:
+    """The rejected answers of each arm's pairs, rewritten by the arm's instruction.
+
+    Each is asked for up to `tries` times while its length is wrong, told the length that came. Then the verifier reads
+    those whose final answer code could not compare; without one they count, with the fault "unverified". An arm with
+    more than `VOID_OVER` of its final answers broken is written again with the stricter prompt, and is void if that
+    breaks as many. Arms with `match` come last: their length is that of the matched arm's rewrite of the same pair.
+    Pairs without one are left out, and so are all pairs of an arm whose match is void.
+
+    ask       answers every request that it is given, in any order
+    sampling  max_tokens is the most that one rewrite may take
+    tight     cut each reply at about twice its longest allowed rewrite; False for a teacher that thinks first
+    run_code  as in `checks.check`
+
+    Raises ValueError for an arm without an instruction, or one that matches an arm that is not in `work`.
+    """
+    ids = {arm.id for arm, _ in work}
+    for arm, _ in work:
+        if arm.instruction is None:
+            raise ValueError(f"the arm {arm.id!r} has no instruction.")
+        if arm.match is not None and arm.match not in ids:
+            raise ValueError(f"the arm {arm.id!r} matches {arm.match!r}, which is not among the arms.")
+    desk = _Desk(ask, sampling, wording or load_wording(), verifier, tries, tight, run_code)
+    done = Rewritten({}, {}, frozenset())
+    for matching in (False, True):
+        stage = [(arm, pairs) for arm, pairs in work if (arm.match is not None) is matching]
+        worth = [(arm, pairs) for arm, pairs in stage if arm.match not in done.void]
+        part = desk.write(list(_jobs(worth, done.rewrites)), [arm for arm, _ in stage])
+        done = Rewritten(done.rewrites | part.rewrites, done.void | part.void, done.strict | part.strict)
+    return done
+
+
+def _jobs(stage: Sequence[tuple[Arm, Sequence[Pair]]], known: Mapping[str, Mapping[str, Rewrite]]) -> Iterator[_Job]:
+    """Pair by pair, so that the requests about one pair, which begin alike, stand side by side."""
+    pairs = {pair.id: pair for _, of_arm in stage for pair in of_arm}
+    wanted = [(arm, {pair.id for pair in of_arm}) for arm, of_arm in stage]
+    for pair in pairs.values():
+        for arm, ids in wanted:
+            if pair.id not in ids:
+                continue
+            if arm.match is not None:
+                like = known[arm.match].get(pair.id)
+                if like is not None and like.text is not None:
+                    yield _Job(arm, pair, *length_limits(like.text))
+            elif arm.changes_length:
+                yield _Job(arm, pair, *_wide_limits(pair.rejected))
+            else:
+                yield _Job(arm, pair, *length_limits(pair.rejected))
+
+
+def _wide_limits(before: str) -> tuple[int, int]:
+    """For a bias of length: a quarter to four times the characters, and 200 more so that a word may become a reason."""
+    n = len(before.strip())
+    return n // 4, 4 * n + 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    ask: AskAll
+    sampling: Sampling
+    wording: Wording
+    verifier: Verifier | None
+    tries: int
+    tight: bool
+    run_code: bool
+
+    def write(self, jobs: Sequence[_Job], arms: Sequence[Arm]) -> Rewritten:
+        drafts = self._verified(jobs, self._drafts(jobs, self.wording.first, repeat=0))
+        rewrites = _by_arm(arms, jobs, drafts)
+        broken = frozenset(arm for arm, of_arm in rewrites.items() if _breaks(of_arm))
+        void = {}
+        if broken:
+            once_more = [job for job in jobs if job.arm.id in broken]
+            drafts = self._verified(once_more, self._drafts(once_more, self.wording.strict, repeat=self.tries))
+            rewrites |= _by_arm([arm for arm in arms if arm.id in broken], once_more, drafts)
+            void = {arm: _why_void(rewrites[arm]) for arm in rewrites if arm in broken and _breaks(rewrites[arm])}
+        return Rewritten(rewrites, void, broken)
+
+    def _drafts(self, jobs: Sequence[_Job], prompt: Prompt, *, repeat: int) -> dict[_Key, _Draft]:
+        drafts: dict[_Key, _Draft] = {}
+        waiting = list(jobs)
+        for attempt in range(self.tries):
+            if not waiting:
+                break
+            asks = [self._ask(job, prompt, drafts.get(job.key), repeat + attempt) for job in waiting]
+            replies = {(a.ask.arm, a.ask.pair): a.reply for a in self.ask(asks)}
+            for job in waiting:
+                drafts[job.key] = self._read(job, replies[job.key], attempts=attempt + 1)
+            waiting = [job for job in waiting if drafts[job.key].cut or "length" in drafts[job.key].faults]
+            prompt = self.wording.again
+        return drafts
+
+    def _ask(self, job: _Job, prompt: Prompt, draft: _Draft | None, repeat: int) -> Ask:
+        before = job.pair.rejected
+        text = draft.text if draft else ""
+        messages = prompt.fill(
+            question=transcript(job.pair.prompt),
+            answer=before,
+            instruction=job.arm.instruction or "",
+            least=_size(job.least, before),
+            most=_size(job.most, before),
+            draft=text,
+            measured=f"{_size(len(text), text)}, which is too {'long' if len(text) > job.most else 'short'}",
+        )
+        sampling = self.sampling
+        if self.tight:
+            sampling = replace(sampling, max_tokens=min(sampling.max_tokens, _tokens(job)))
+        return Ask(job.pair.id, "text", messages, sampling, prompt.hash, arm=job.arm.id, repeat=repeat)
+
+    def _read(self, job: _Job, reply: Reply, *, attempts: int) -> _Draft:
+        text = unwrap(split_thinking(reply.text)[0], original=job.pair.rejected)
+        faults, how = check(job.pair, job.arm, text, reply=reply, run_code=self.run_code)
+        if job.arm.changes_length and how and not job.least <= len(text) <= job.most:
+            faults = (*faults, "length")
+        return _Draft(text, faults, how, attempts, cut=reply.finish == "length")
+
+    def _verified(self, jobs: Sequence[_Job], drafts: dict[_Key, _Draft]) -> dict[_Key, _Draft]:
+        """The drafts with what a verifier found, asked only about those that have no other fault."""
+        open_ = [job for job in jobs if drafts[job.key].how == VERIFIER]
+        clean = [job for job in open_ if not drafts[job.key].faults]
+        settled = {job.key: replace(drafts[job.key], how="") for job in open_}
+        if self.verifier is None:
+            return drafts | settled | {job.key: replace(settled[job.key], faults=("unverified",)) for job in clean}
+        v = self.verifier
+        asks = [verify_ask(job.pair, job.arm, drafts[job.key].text, v.prompt, v.sampling) for job in clean]
+        found = {(a.ask.arm, a.ask.pair): read_verify(a.reply) for a in v.ask(asks)} if asks else {}
+        settled |= {job.key: replace(drafts[job.key], faults=found[job.key]) for job in clean}
+        return drafts | settled
+
+
+def _by_arm(arms: Sequence[Arm], jobs: Sequence[_Job], drafts: Mapping[_Key, _Draft]) -> dict[str, dict[str, Rewrite]]:
+    rewrites: dict[str, dict[str, Rewrite]] = {arm.id: {} for arm in arms}
+    for job in jobs:
+        rewrites[job.arm.id][job.pair.id] = _rewrite(job, drafts[job.key])
+    return rewrites
+
+
+def _rewrite(job: _Job, draft: _Draft) -> Rewrite:
+    unchecked = draft.faults == ("unverified",) and not draft.how
+    return Rewrite(
+        pair=job.pair.id,
+        arm=job.arm.id,
+        text=draft.text if not draft.faults or unchecked else None,
+        faults=draft.faults,
+        attempts=draft.attempts,
+        before=len(job.pair.rejected),
+        after=len(draft.text),
+        checked=draft.how,
+    )
+
+
+def _breaks(rewrites: Mapping[str, Rewrite]) -> bool:
+    return (tally(rewrites.values()).broken_rate or 0.0) > VOID_OVER
+
+
+def _why_void(rewrites: Mapping[str, Rewrite]) -> str:
+    t = tally(rewrites.values())
+    return f"{t.broken} of {t.compared} rewrites have another final answer, also with the stricter prompt"
+
+
+def _size(characters: int, text: str) -> str:
+    """A length as a teacher can follow it: characters, and words at the word length of `text`."""
+    words = round(characters * len(text.split()) / max(1, len(text)))
+    return f"{characters} characters (about {words} words)" if words > 1 else f"{characters} characters"
+
+
+def _tokens(job: _Job) -> int:
+    """Room for twice the longest allowed rewrite, at four bytes a token, and for a wrapper line."""
+    width = len(job.pair.rejected.encode()) / max(1, len(job.pair.rejected))
+    return 32 + int(job.most * width / 2)
