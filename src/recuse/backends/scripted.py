@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from recuse.backends.fake import Said
+from recuse.backends.fake_text import Said
 from recuse.errors import InputError
 from recuse.types import Ask, View
 
