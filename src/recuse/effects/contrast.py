@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -76,7 +76,7 @@ class Effect:
     failure_rates: tuple[float, float] | None = None  # in `arm`, in `against`
     flips: tuple[str, ...] = ()  # pairs that are robust flips
     faults: Mapping[str, int] | None = None  # of the arm's rewrites
-    influence: Floats | None = None
+    influence: Floats = field(default_factory=lambda: np.zeros(0), repr=False)
 
 
 def contrast(scores: Scores, arm: str, against: str = "placebo", *, level: float = 0.95, seed: int = 0) -> Effect:
