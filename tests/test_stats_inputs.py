@@ -70,4 +70,4 @@ def test_counts_must_be_finite(call) -> None:  # type: ignore[no-untyped-def]
 
 def test_no_tolerance_is_no_equivalence() -> None:
     with pytest.raises(ValueError, match="at least one end"):
-        stats.equivalence((0.0, 1.0), None, None)
+        stats.equivalence((0.0, 1.0), low=None, high=None)

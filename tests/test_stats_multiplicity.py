@@ -9,13 +9,13 @@ from recuse import stats
 
 
 def test_adjustments_by_hand() -> None:
-    assert stats.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert stats.benjamini_hochberg([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.04, 0.04])
+    assert stats.holm([0.01, 0.04, 0.03]).pvalues == pytest.approx([0.03, 0.06, 0.06])
+    assert stats.benjamini_hochberg([0.01, 0.04, 0.03]).pvalues == pytest.approx([0.03, 0.04, 0.04])
     # Yekutieli: Hochberg's times 1 + 1/2 + 1/3.
-    assert stats.benjamini_yekutieli([0.01, 0.04, 0.03]) == pytest.approx([0.055, 0.22 / 3, 0.22 / 3])
-    assert stats.holm([0.6, 0.9]).tolist() == [1.0, 1.0]
-    assert stats.benjamini_yekutieli([]).size == 0
-    assert stats.holm([]).size == 0
+    assert stats.benjamini_yekutieli([0.01, 0.04, 0.03]).pvalues == pytest.approx([0.055, 0.22 / 3, 0.22 / 3])
+    assert stats.holm([0.6, 0.9]).pvalues.tolist() == [1.0, 1.0]
+    assert stats.benjamini_yekutieli([]).pvalues.size == 0
+    assert stats.holm([]).pvalues.size == 0
 
 
 def test_adjustments_agree_with_statsmodels() -> None:
@@ -24,17 +24,17 @@ def test_adjustments_agree_with_statsmodels() -> None:
     rng = np.random.default_rng(0)
     for size in (1, 2, 7, 50):
         p = np.round(rng.random(size) ** 3, 2)  # with ties
-        assert stats.holm(p) == pytest.approx(multipletests(p, method="holm")[1])
-        assert stats.benjamini_hochberg(p) == pytest.approx(multipletests(p, method="fdr_bh")[1])
-        assert stats.benjamini_yekutieli(p) == pytest.approx(multipletests(p, method="fdr_by")[1])
+        assert stats.holm(p).pvalues == pytest.approx(multipletests(p, method="holm")[1])
+        assert stats.benjamini_hochberg(p).pvalues == pytest.approx(multipletests(p, method="fdr_bh")[1])
+        assert stats.benjamini_yekutieli(p).pvalues == pytest.approx(multipletests(p, method="fdr_by")[1])
 
 
 def test_family_error_and_false_discovery_rate_are_held() -> None:
     rng, runs = np.random.default_rng(1), 4000
     p = rng.random((runs, 10))
     p[:, :4] **= 8  # four real effects
-    false_holm = np.array([(stats.holm(row)[4:] <= 0.05).any() for row in p])
-    rejected = np.array([stats.benjamini_hochberg(row) <= 0.05 for row in p])
+    false_holm = np.array([stats.holm(row).rejected[4:].any() for row in p])
+    rejected = np.array([stats.benjamini_hochberg(row).rejected for row in p])
     rate = (rejected[:, 4:].sum(axis=1) / np.maximum(rejected.sum(axis=1), 1)).mean()
     assert stats.clopper_pearson(int(false_holm.sum()), runs, level=0.99).interval[0] <= 0.05
     assert rate == pytest.approx(0.05 * 6 / 10, abs=0.01)  # BH's rate is the level times the share of true nulls
@@ -44,7 +44,7 @@ def false_discovery_rates(p: np.ndarray, real: int) -> dict[str, tuple[float, fl
     """For runs in rows with `real` true effects in front: mean share of false rejections, and its standard error."""
     found = {}
     for adjust in (stats.benjamini_hochberg, stats.benjamini_yekutieli):
-        rejected = np.array([adjust(row) <= 0.05 for row in p])
+        rejected = np.array([adjust(row).rejected for row in p])
         share = rejected[:, real:].sum(axis=1) / np.maximum(rejected.sum(axis=1), 1)
         found[adjust.__name__] = float(share.mean()), float(share.std() / np.sqrt(len(p)))
     return found
@@ -81,10 +81,32 @@ def test_hochbergs_rate_breaks_under_opposed_effects_and_yekutielis_does_not() -
     assert mean - 2.576 * error <= 0.05
 
 
+def test_what_is_rejected_at_a_level_agrees_with_statsmodels_and_cannot_be_altered() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    p = np.random.default_rng(6).random(30) ** 4
+    names = {"holm": stats.holm, "fdr_bh": stats.benjamini_hochberg, "fdr_by": stats.benjamini_yekutieli}
+    for name, adjust in names.items():
+        found = adjust(p, level=0.2)
+        assert found.rejected.tolist() == multipletests(p, alpha=0.2, method=name)[0].tolist()
+        assert (found.n, found.level) == (30, 0.2)
+        assert 0 < found.rejected.sum() < 30
+    assert found.method == "Benjamini-Yekutieli"
+    assert found == stats.benjamini_yekutieli(p.tolist(), level=0.2)
+    assert found != stats.benjamini_yekutieli(p, level=0.1)
+    assert found != stats.benjamini_hochberg(p, level=0.2)
+    assert np.array_equal(np.asarray(found), found.pvalues)
+    with pytest.raises(ValueError, match="read-only"):
+        found.pvalues[0] = 0.0
+    plan = stats.planned_adjustment([0.04, 0.03, 0.9], [True, False, False])
+    assert plan.rejected.tolist() == [True, False, False]  # 0.03 * 2 is too much
+    assert plan.method == "primaries as declared, the others Benjamini-Hochberg"
+
+
 @pytest.mark.parametrize("bad", [[0.1, float("nan")], [-0.1], [1.2]])
 def test_what_is_no_pvalue_is_refused(bad: list[float]) -> None:
     for adjust in (stats.holm, stats.benjamini_hochberg, stats.benjamini_yekutieli):
-        with pytest.raises(ValueError, match="between 0 and 1"):
+        with pytest.raises(ValueError, match="p-value"):
             adjust(bad)
 
 
@@ -112,14 +134,16 @@ def test_the_pairs_needed_do_decide_about_half_the_time() -> None:
 def test_declared_primaries_are_not_corrected_against_exploration() -> None:
     p, primary = [0.04, 0.01, 0.02, 0.9], [True, False, False, False]
     # The others by hand: 0.01 * 3 / 1, 0.02 * 3 / 2, 0.9
-    assert stats.planned_adjustment(p, primary).tolist() == pytest.approx([0.04, 0.03, 0.03, 0.9])
-    assert stats.planned_adjustment(p, primary, method="holm").tolist() == pytest.approx([0.04, 0.03, 0.04, 0.9])
-    assert stats.planned_adjustment(p, [True] * 4).tolist() == p
+    assert stats.planned_adjustment(p, primary).pvalues.tolist() == pytest.approx([0.04, 0.03, 0.03, 0.9])
+    assert stats.planned_adjustment(p, primary, method="holm").pvalues.tolist() == pytest.approx(
+        [0.04, 0.03, 0.04, 0.9]
+    )
+    assert stats.planned_adjustment(p, [True] * 4).pvalues.tolist() == p
 
 
 def test_exploration_cannot_cost_a_primary_its_level() -> None:
     rng = np.random.default_rng(5)
-    rejected = sum(stats.planned_adjustment(rng.random(21), [True] + [False] * 20)[0] <= 0.05 for _ in range(2000))
+    rejected = sum(stats.planned_adjustment(rng.random(21), [True] + [False] * 20).rejected[0] for _ in range(2000))
     low, high = stats.clopper_pearson(rejected, 2000, level=0.99).interval
     assert low <= 0.05 <= high
 

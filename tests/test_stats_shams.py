@@ -93,6 +93,24 @@ def test_sides_shift_and_scale() -> None:
         assert moved.between == pytest.approx(greater.between * unit, rel=1e-9)
 
 
+def test_the_interval_is_students_and_agrees_with_the_p_value() -> None:
+    from scipy.stats import t
+
+    rng = np.random.default_rng(2)
+    shams = rng.normal(0.02, 0.03, size=8)
+    found = stats.predictive_pvalue(0.1, 1e-7, shams, np.full(8, 1e-7), level=0.9)
+    reach = t.ppf(0.95, 7) * shams.std(ddof=1) * math.sqrt(1 + 1 / 8)
+    excess = 0.1 - shams.mean()
+    assert (found.n, found.groups, found.level) == (8, 8, 0.9)
+    assert (found.estimate, *found.interval) == pytest.approx((excess, excess - reach, excess + reach), rel=1e-3)
+    # An effect at either end of it has a one-sided p of 0.05.
+    s = np.exp(rng.normal(size=8)) / 30
+    found = stats.predictive_pvalue(0.3, 0.02, shams, s, level=0.9)
+    low, high = (0.3 - end for end in found.interval)
+    assert stats.predictive_pvalue(low, 0.02, shams, s).pvalue == pytest.approx(0.05, rel=1e-6)
+    assert stats.predictive_pvalue(high, 0.02, shams, s, alternative="less").pvalue == pytest.approx(0.05, rel=1e-6)
+
+
 def test_degenerate_input_has_its_stated_answer() -> None:
     for shams in ([], [0.1]):
         result = stats.predictive_pvalue(0.2, 0.1, shams, [0.1] * len(shams))
@@ -100,11 +118,19 @@ def test_degenerate_input_has_its_stated_answer() -> None:
     equal = stats.predictive_pvalue(0.0, 0.1, [0.0] * 5, [0.1] * 5)
     assert equal.pvalue == pytest.approx(0.5)
     assert 0 < stats.predictive_pvalue(0.5, 0.1, [0, 0, 0], [1e-30, 0.1, 0.1]).pvalue < 1
-    for bad in (0.0, -1.0, float("nan"), float("inf")):
+    for bad in (0.0, -1.0):
         with pytest.raises(ValueError, match="positive"):
             stats.predictive_pvalue(0.1, bad, [0, 0.1], [0.1, 0.1])
         with pytest.raises(ValueError, match="positive"):
             stats.predictive_pvalue(0.1, 0.1, [0, 0.1], [0.1, bad])
+    for bad in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="finite"):
+            stats.predictive_pvalue(0.1, bad, [0, 0.1], [0.1, 0.1])
+        with pytest.raises(ValueError, match="finite"):
+            stats.predictive_pvalue(0.1, 0.1, [0, 0.1], [0.1, bad])
+    # Numbers far apart: the shams scatter by nothing beside one, by everything beside the other.
+    assert stats.predictive_pvalue(1e150, 1e-150, [0, 1e-150], [1e-150, 1e-150]).pvalue < 1e-9
+    assert stats.predictive_pvalue(1.0, 1e150, [0, 1e-150], [1e-150, 1e-150]).pvalue == pytest.approx(0.5)
     with pytest.raises(ValueError, match="finite"):
         stats.predictive_pvalue(float("nan"), 0.1, [0, 0.1], [0.1, 0.1])
     with pytest.raises(ValueError, match="one standard error for each"):

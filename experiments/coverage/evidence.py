@@ -62,7 +62,9 @@ def peeked(rng: np.random.Generator, draw: Draw, truth: float, n: int, runs: int
     broken = 0
     for _ in range(runs):
         x = draw(rng, n)
-        broken += min(stats.e_value(x, truth, alternative=side).pvalue for side in ("greater", "less")) <= 0.025
+        broken += (
+            min(stats.e_value(x, null_mean=truth, alternative=side).pvalue for side in ("greater", "less")) <= 0.025
+        )
     return broken / runs
 
 

@@ -95,7 +95,7 @@ def decide(measures: Sequence[Measure], gate: Gate) -> Decided:
     recusing = [id for id, tolerance in gate.primary.items() if tolerance.recuse]
     adjusted = dict.fromkeys(gate.primary, 1.0)
     tests = stats.holm([_beyond(by_id[id], gate.primary[id]) for id in recusing])
-    adjusted.update(zip(recusing, tests.tolist(), strict=True))
+    adjusted.update(zip(recusing, tests.pvalues.tolist(), strict=True))
     strict = 1.0 - (1.0 - gate.level) / max(len(recusing), 1)
     findings = []
     for measure in measures:

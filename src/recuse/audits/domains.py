@@ -29,7 +29,7 @@ def domains(table: Table, *, level: float) -> list[Measure]:
         rows = per.answered
         usable = inside[rows].any() and not inside[rows].all()
         pvalues.append(_two_sided(per.value[rows], inside[rows], per.groups[rows]) if usable else 1.0)
-    adjusted = stats.benjamini_hochberg(pvalues)
+    adjusted = stats.benjamini_hochberg(pvalues).pvalues
     return [m.noting(p_against_others=float(q)) for m, q in zip(measures, adjusted, strict=True)]
 
 

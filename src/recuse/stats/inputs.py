@@ -19,11 +19,11 @@ HUGE = 1e150  # larger numbers have squares that leave the range of floats
 MOST = 2**53  # whole numbers beyond it are not all floats
 
 
-def numbers(values: ArrayLike, what: str = "values") -> Array:
+def numbers(values: ArrayLike, what: str = "values", *, largest: float = HUGE) -> Array:
     """One-dimensional finite floats.
 
     Raises ValueError for masked entries, None, NaN, infinity, text, complex numbers, other shapes, and for numbers
-    beyond `HUGE`. Functions that allow missing values read them with `missing.split_missing` first.
+    beyond `largest`. Functions that allow missing values read them with `missing.split_missing` first.
     """
     if np.ma.is_masked(values):
         place = int(np.ma.getmaskarray(np.ma.asanyarray(values)).ravel().argmax())
@@ -39,10 +39,10 @@ def numbers(values: ArrayLike, what: str = "values") -> Array:
     if raw.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, got shape {raw.shape}.")
     x = raw.astype(np.float64)
-    wrong = ~(np.abs(x) <= HUGE)
+    wrong = ~(np.abs(x) <= largest)
     if wrong.any():
         place = int(wrong.argmax())
-        raise ValueError(f"{what} must be finite and at most {HUGE:g} in size, got {x[place]} at place {place}.")
+        raise ValueError(f"{what} must be finite and at most {largest:g} in size, got {x[place]} at place {place}.")
     return x
 
 

@@ -2,78 +2,126 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from recuse.stats.inputs import numbers
+from recuse.stats.results import Arrays, check_level
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
 
 
-def holm(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """Holm's (1979) step-down adjustment, in the order given: rejecting those at most a keeps the family error at a.
+@dataclass(frozen=True, slots=True, eq=False)
+class Rejections(Arrays):
+    """Which hypotheses are rejected, in the order given, at an error rate of `level`."""
 
-    Valid under any dependence. Raises ValueError for a value outside [0, 1] or NaN.
+    rejected: Marks
+    method: str
+    level: float
+
+    @property
+    def n(self) -> int:
+        """Hypotheses."""
+        return self.rejected.size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjusted(Rejections):
+    """Adjusted p-values besides, in the order given: each is the smallest level at which its hypothesis is rejected."""
+
+    pvalues: Array
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.generic]:
+        return np.array(self.pvalues, dtype=dtype, copy=copy)
+
+    def tolist(self) -> list[float]:
+        """The adjusted p-values as Python's floats."""
+        listed: list[float] = self.pvalues.tolist()
+        return listed
+
+
+def holm(pvalues: ArrayLike, *, level: float = 0.05) -> Adjusted:
+    """Holm's step-down adjustment (1979, Scand. J. Stat. 6:65): the chance of any false rejection is at most `level`.
+
+    pvalues: (m,). Valid under any dependence. Raises ValueError for a value outside [0, 1], masked, missing or no
+    number, and a level outside (0, 1).
     """
     p = _checked(pvalues)
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-    return _back(stepped, order)
+    return _adjusted(_back(stepped, order), "Holm", level)
 
 
-def benjamini_hochberg(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """Benjamini & Hochberg's (1995) step-up adjustment, in the order given: bounds the false discovery rate.
+def benjamini_hochberg(pvalues: ArrayLike, *, level: float = 0.05) -> Adjusted:
+    """Step-up adjustment of Benjamini & Hochberg (1995, JRSS B 57:289): the false discovery rate is at most `level`.
 
-    Valid under independence or positive dependence, such as one-sided comparisons with a shared placebo arm. Raises
-    ValueError for a value outside [0, 1] or NaN.
+    pvalues: (m,). Valid under independence or positive dependence, such as one-sided comparisons with a shared placebo
+    arm. Raises ValueError as `holm` does.
     """
-    p = _checked(pvalues)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * p.size / np.arange(1, p.size + 1)
-    stepped = np.minimum.accumulate(scaled[::-1])[::-1]
-    return _back(stepped, order)
+    return _adjusted(_stepped_up(_checked(pvalues), by=False), "Benjamini-Hochberg", level)
 
 
-def benjamini_yekutieli(pvalues: ArrayLike) -> NDArray[np.float64]:
-    """Benjamini & Yekutieli's (2001) adjustment: the false discovery rate under any dependence, at a factor of
-    1 + 1/2 + ... + 1/m over `benjamini_hochberg`. Raises ValueError for a value outside [0, 1] or NaN.
+def benjamini_yekutieli(pvalues: ArrayLike, *, level: float = 0.05) -> Adjusted:
+    """Benjamini & Yekutieli (2001, Ann. Stat. 29:1165): `benjamini_hochberg` under any dependence, at a factor of
+    1 + 1/2 + ... + 1/m. pvalues: (m,). Raises ValueError as `holm` does.
     """
-    p = _checked(pvalues)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * p.size * np.sum(1 / np.arange(1, p.size + 1)) / np.arange(1, p.size + 1)
-    stepped = np.minimum.accumulate(scaled[::-1])[::-1]
-    return _back(stepped, order)
+    return _adjusted(_stepped_up(_checked(pvalues), by=True), "Benjamini-Yekutieli", level)
 
 
 def planned_adjustment(
-    pvalues: ArrayLike, primary: ArrayLike, *, method: Literal["bh", "by", "holm"] = "bh"
-) -> NDArray[np.float64]:
+    pvalues: ArrayLike, primary: ArrayLike, *, method: Literal["bh", "by", "holm"] = "bh", level: float = 0.05
+) -> Adjusted:
     """Adjust what was explored and leave what was declared: where `primary` is true, in advance and in the plan, the
     p-value stays as it is; the others are adjusted among themselves.
 
     pvalues and primary: (m,). Several primaries whose claims are joined by "or" need `holm` over them besides. Raises
-    ValueError for unequal lengths, a value outside [0, 1] or NaN, or an unknown method.
+    ValueError as `holm` does, for unequal lengths, marks that are not true or false, or an unknown method.
     """
-    p, marks = _checked(pvalues), np.asarray(primary).reshape(-1)
-    if marks.dtype != bool and not (marks.size == 0 or (marks.dtype.kind in "iu" and np.isin(marks, (0, 1)).all())):
-        raise ValueError("primary must hold true or false for each p-value.")
-    declared = marks.astype(bool)
+    p, declared = _checked(pvalues), _marks(primary)
     if p.size != declared.size:
         raise ValueError(f"there are {p.size} p-values and {declared.size} marks; each p-value needs one.")
     adjusters = {"bh": benjamini_hochberg, "by": benjamini_yekutieli, "holm": holm}
     if method not in adjusters:
         raise ValueError(f"method must be one of {', '.join(adjusters)}, got {method!r}.")
+    explored = adjusters[method](p[~declared], level=level)
     adjusted = p.copy()
-    adjusted[~declared] = adjusters[method](p[~declared])
-    return adjusted
+    adjusted[~declared] = explored.pvalues
+    return _adjusted(adjusted, f"primaries as declared, the others {explored.method}", level)
 
 
-def _checked(pvalues: ArrayLike) -> NDArray[np.float64]:
-    p = np.asarray(pvalues, dtype=np.float64).reshape(-1)
-    if not np.all((p >= 0) & (p <= 1)):
-        raise ValueError("every p-value must be a number between 0 and 1.")
+def _checked(pvalues: ArrayLike) -> Array:
+    p = numbers(pvalues, "p-values")
+    outside = (p < 0) | (p > 1)
+    if outside.any():
+        place = int(outside.argmax())
+        raise ValueError(f"every p-value must lie between 0 and 1, got {p[place]} at place {place}.")
     return p
 
 
-def _back(stepped: NDArray[np.float64], order: NDArray[np.intp]) -> NDArray[np.float64]:
+def _marks(primary: ArrayLike) -> Marks:
+    marks = np.asarray(primary)
+    known = marks.dtype == bool or not marks.size or (marks.dtype.kind in "iu" and np.isin(marks, (0, 1)).all())
+    if marks.ndim != 1 or not known or np.ma.is_masked(primary):
+        raise ValueError("primary must be one-dimensional and hold true or false for each p-value.")
+    return marks.astype(np.bool_)
+
+
+def _stepped_up(p: Array, *, by: bool) -> Array:
+    order, rank = np.argsort(p, kind="stable"), np.arange(1, p.size + 1)
+    scaled = p[order] * p.size * (np.sum(1 / rank) if by else 1.0) / rank
+    return _back(np.minimum.accumulate(scaled[::-1])[::-1], order)
+
+
+def _back(stepped: Array, order: NDArray[np.intp]) -> Array:
     adjusted = np.empty_like(stepped)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
+
+
+def _adjusted(pvalues: Array, method: str, level: float) -> Adjusted:
+    check_level(level)
+    return Adjusted(pvalues <= level, method, level, pvalues)

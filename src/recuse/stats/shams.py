@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from recuse.stats.results import Alternative, check_alternative
+from recuse.stats.inputs import numbers
+from recuse.stats.results import Alternative, Estimate, check_alternative, check_level
+from recuse.stats.root import decreasing_root
 
 _GRID = 600
 _TINY = 1e-9  # an error under this share of the scatter is none
+_FAR = 1e100  # scales from the shams; farther off nothing is left of p
 _METHOD = "predictive p under the scatter of shams (reference prior)"
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
-    """A new effect beside what another sham would show. `pvalue` is None where there are too few shams to tell."""
+class Prediction(Estimate):
+    """A new effect beside what another sham would show.
 
-    pvalue: float | None
-    effect: float
-    sham_mean: float | None
-    between: float | None  # standard deviation between shams beyond sampling error, posterior median
-    n: int  # shams
-    method: str
-    reason: str | None = None
+    `estimate` is the effect less the mean of the shams, and `interval` the effect less what one more sham shows with
+    probability `level`: it lies wholly above zero exactly when p for "greater" is under (1 - level) / 2. `n` and
+    `groups` count the shams. All are None where there are too few shams to tell, and `reason` says so.
+    """
+
+    effect: float = 0.0
+    sham_mean: float | None = None
+    between: float | None = None  # standard deviation between shams beyond sampling error, posterior median
 
 
 def predictive_pvalue(
@@ -36,14 +40,16 @@ def predictive_pvalue(
     sham_ses: ArrayLike,
     *,
     alternative: Alternative = "greater",
+    level: float = 0.95,
 ) -> Prediction:
     """Probability that one more sham, measured with the standard error `se`, shows an effect as large.
 
-    Shams have a common mean, which is what any such instruction does, and scatter about it with the standard deviation
-    tau beyond their sampling errors. Both are unknown: the mean is integrated out flatly, tau under the reference prior
-    of the random-effects model (Bodnar et al. 2017, Statistics in Medicine 36), tau sqrt(sum (tau^2 + se_i^2)^-2).
-    With equal errors and large tau that is the prediction of Student's t with k - 1 degrees of freedom, exactly; as
-    tau^2 cannot be negative, its level with equal errors is never above the nominal one for one-sided p under 1/2.
+    sham_effects and sham_ses: (shams,), in the unit of `effect` and `se`. Shams have a common mean, which is what any
+    such instruction does, and scatter about it with the standard deviation tau beyond their sampling errors. Both are
+    unknown: the mean is integrated out flatly, tau under the reference prior of the random-effects model (Bodnar et al.
+    2017, Statistics in Medicine 36:378), tau sqrt(sum (tau^2 + se_i^2)^-2). With equal errors and large tau that is
+    the prediction of Student's t with k - 1 degrees of freedom, exactly; as tau^2 cannot be negative, its level with
+    equal errors is never above the nominal one for one-sided p under 1/2.
 
     Measured one-sided level at 0.05, for 5, 10 and 20 shams, tau from 0 to 3 standard errors, equal errors, errors from
     0.5 to 2 and one of 4, a new one of 0.5, 1 or 2 (4,000 runs a cell): 0.041 to 0.055 at tau = 3 (Monte-Carlo error
@@ -55,19 +61,20 @@ def predictive_pvalue(
     sham in which nothing varies has no estimated error, so give it that of its exact bound.
     """
     check_alternative(alternative, ("two-sided", "greater", "less"))
-    y, s = np.asarray(sham_effects, dtype=np.float64), np.asarray(sham_ses, dtype=np.float64)
-    if y.ndim != 1 or y.shape != s.shape:
-        raise ValueError(f"there must be one standard error for each sham effect, got shapes {y.shape} and {s.shape}.")
-    if not (np.isfinite(y).all() and math.isfinite(effect)):
-        raise ValueError("effects must be finite numbers.")
-    if not ((np.append(s, se) > 0).all() and np.isfinite(np.append(s, se)).all()):
-        raise ValueError("standard errors must be positive and finite; give a sham without scatter an exact bound's.")
+    check_level(level)
+    (new_effect,), (new_se,) = numbers([effect], "effect").tolist(), numbers([se], "se").tolist()
+    y, s = numbers(sham_effects, "sham_effects"), numbers(sham_ses, "sham_ses")
+    if y.shape != s.shape:
+        raise ValueError(f"there must be one standard error for each sham effect, got {y.size} effects and {s.size}.")
+    if new_se <= 0 or (s <= 0).any():
+        raise ValueError("standard errors must be positive; give a sham without scatter an exact bound's.")
     if y.size < 2:
-        return Prediction(None, effect, None, None, y.size, _METHOD, reason="fewer than two shams")
+        return Prediction(None, None, y.size, y.size, _METHOD, level, reason="fewer than two shams", effect=new_effect)
 
-    scale = max(float(s.max()), float(np.ptp(y)))
+    scale = max(float(s.max()), float(np.ptp(y)), new_se)
     first = float(y[0])
-    distance, new, y, s = (effect - first) / scale, se / scale, (y - first) / scale, np.maximum(s / scale, _TINY)
+    distance = float(np.clip((new_effect - first) / scale, -_FAR, _FAR))
+    new, y, s = new_se / scale, (y - first) / scale, np.maximum(s / scale, _TINY)
     # The prior falls like tau below the errors and the posterior like tau**-k above the scatter: beyond these ends
     # there is less than a millionth.
     tau = np.geomspace(1e-3 * s.min(), 1e6, _GRID)[:, None]
@@ -81,9 +88,38 @@ def predictive_pvalue(
     )
     share = np.exp(log_density - log_density.max())
     share /= share.sum()
-    z = (distance - means) / np.sqrt(tau[:, 0] ** 2 + new**2 + 1 / total)
-    above, below = float(share @ ndtr(-z)), float(share @ ndtr(z))
-    p = {"greater": above, "less": below, "two-sided": 2 * min(above, below)}[alternative]
-    median = scale * float(tau[np.searchsorted(np.cumsum(share), 0.5), 0])
-    sham_mean = first + scale * float(share @ means)
-    return Prediction(min(p, 1.0), float(effect), sham_mean, median, y.size, _METHOD)
+    spread = np.sqrt(tau[:, 0] ** 2 + new**2 + 1 / total)
+
+    def above(x: float) -> float:
+        """Probability that one more sham exceeds x, in units of the scale."""
+        return float(share @ ndtr((means - x) / spread))
+
+    p = {"greater": above(distance), "less": float(share @ ndtr((distance - means) / spread))}
+    p["two-sided"] = min(1.0, 2 * min(p.values()))
+    median = int(np.searchsorted(np.cumsum(share), 0.5))
+    center, alpha = float(share @ means), (1 - level) / 2
+    least, most = (_crossing(above, chance, center, float(spread[median])) for chance in (1 - alpha, alpha))
+    return Prediction(
+        new_effect - first - scale * center,
+        (new_effect - first - scale * most, new_effect - first - scale * least),
+        y.size,
+        y.size,
+        _METHOD,
+        level,
+        p[alternative],
+        effect=new_effect,
+        sham_mean=first + scale * center,
+        between=scale * float(tau[median, 0]),
+    )
+
+
+def _crossing(above: Callable[[float], float], chance: float, center: float, reach: float) -> float:
+    """The x at which `above`, which falls, is `chance`; looked for ever farther out from `center` +- `reach`."""
+    below = reach
+    while above(center - below) < chance:
+        below *= 2
+    while above(center + reach) > chance:
+        reach *= 2
+    return decreasing_root(
+        lambda x: above(x) - chance, center - below, center + reach, xtol=1e-12 * (below + reach), ftol=1e-9 * chance
+    )
