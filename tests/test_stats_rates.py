@@ -154,7 +154,7 @@ def test_a_tiny_slice_is_reviewed_and_does_not_hide_a_gap_between_large_ones() -
 def test_four_fifths_exactly_is_no_alarm() -> None:
     for low, high in ((24, 30), (36, 45), (56, 70), (72, 90)):
         assert [row.flag for row in stats.slice_table({"low": (low, 100), "high": (high, 100)})] == ["ok", "ok"]
-        assert not stats.worst_slice_rule([low, high], 100, alpha=2)
+        assert not stats.worst_slice_rule([low, high], 100, alpha=1)
 
 
 def test_slices_without_cases_or_yes_have_their_stated_answer() -> None:

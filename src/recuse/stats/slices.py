@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from recuse.stats.proportions import pooled_z, wilson_interval
+from recuse.stats.inputs import finite, numbers, whole
+from recuse.stats.proportions import counted, pooled_z, wilson_interval
 from recuse.stats.rates import impact_ratio
-from recuse.stats.results import Estimate
+from recuse.stats.results import check_level
 
 Array = NDArray[np.float64]
 _ROUNDING = 1e-9  # a ratio of exactly four fifths is not under it
@@ -45,14 +46,17 @@ def slice_table(
 
     The best slice is the one of highest rate among those with at least `smallest` cases, or among all where none has
     as many: else 1 of 1 would hide a gap between large slices. "review" means a ratio under `floor`, fewer than
-    `smallest` cases, or no ratio. Raises ValueError for impossible counts.
+    `smallest` cases, or no ratio. Wilson's interval for each rate, Koopman's for each ratio; no library has the table.
+    Raises ValueError, with the slice's name, unless 0 <= k <= n with n whole, and for a floor outside 0 to 1.
     """
-    estimates = {name: wilson_interval(k, n, level=level) for name, (k, n) in counts.items()}
-    if not estimates:
+    check_level(level)
+    floor, smallest = _thresholds(floor, smallest)
+    read = {name: _read(name, pair) for name, pair in counts.items()}
+    if not read:
         return []
-    yes, cases = np.array(list(counts.values()), dtype=np.float64).T
-    best = list(counts)[int(_best(yes, cases, smallest))]
-    rows = [_row(name, counts, best, estimates[name], floor, smallest) for name in counts]
+    yes, cases = np.array(list(read.values()), dtype=np.float64).T
+    best = read[list(read)[int(_best(yes, cases, smallest))]]
+    rows = [_row(name, pair, best, floor, smallest, level) for name, pair in read.items()]
     return sorted(rows, key=lambda row: (row.rate is None, row.rate or 0.0))
 
 
@@ -61,12 +65,19 @@ def worst_slice_rule(
 ) -> NDArray[np.bool_]:
     """Whether a release is blocked: some slice has a ratio under `floor` to the best one, and a z-test p under `alpha`.
 
-    k and n hold the slices along their last axis and broadcast, so that many releases are decided at once; the best
-    slice is chosen as in `slice_table`. Without a positive rate nothing is blocked. Neither the choice of the best
-    slice nor the number of slices is corrected for: eight slices of 300 without any gap are blocked in 12 % of
-    releases at a rate of 50 % and 51 % at 30 %. Raises ValueError for impossible counts.
+    k and n hold the slices along their last axis and broadcast, so that many releases are decided at once; the result
+    has the other axes. The best slice is chosen as in `slice_table`. Without a positive rate nothing is blocked.
+    Neither the choice of the best slice nor the number of slices is corrected for: eight slices of 300 without any gap
+    are blocked in 12 % of releases at a rate of 50 % and 51 % at 30 % (`worst_slice_blocking` for others). Raises
+    ValueError unless 0 <= k <= n with n whole, and for a floor or an alpha outside 0 to 1.
     """
-    yes, cases = np.broadcast_arrays(np.asarray(k, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    floor, smallest = _thresholds(floor, smallest)
+    if not 0 < finite(alpha, "alpha") <= 1:
+        raise ValueError(f"alpha must lie between 0 and 1, got {alpha}.")
+    yes, cases = _table(k, "k"), _table(n, "n")
+    if not (cases == np.round(cases)).all():
+        raise ValueError("n must be whole in every slice.")
+    yes, cases = np.broadcast_arrays(yes, cases)
     if not yes.ndim or not ((yes >= 0) & (yes <= cases)).all():
         raise ValueError("k must lie between 0 and n in every slice.")
     if not yes.shape[-1]:
@@ -80,6 +91,32 @@ def worst_slice_rule(
     return blocked
 
 
+def _thresholds(floor: float, smallest: int) -> tuple[float, int]:
+    if not 0 < finite(floor, "the floor") <= 1:
+        raise ValueError(f"the floor must lie between 0 and 1, got {floor}.")
+    return float(floor), whole(smallest, "the smallest number of cases")
+
+
+def _read(name: str, pair: tuple[float, int]) -> tuple[float, int]:
+    try:
+        k, n = pair
+    except (TypeError, ValueError):
+        raise ValueError(f"slice {name!r}: a pair (k, n) is needed, got {pair!r}.") from None
+    try:
+        return counted(k, n)
+    except ValueError as error:
+        raise ValueError(f"slice {name!r}: {error}") from None
+
+
+def _table(counts: ArrayLike, what: str) -> Array:
+    """Finite numbers in any shape."""
+    try:
+        shape = np.shape(counts)
+    except ValueError:
+        raise ValueError(f"{what} has rows of unequal length.") from None
+    return numbers(np.ravel(counts), what).reshape(shape)
+
+
 def _best(k: Array, n: Array, smallest: int) -> NDArray[np.intp]:
     """Place of the best slice along the last axis."""
     enough = n >= smallest
@@ -89,15 +126,16 @@ def _best(k: Array, n: Array, smallest: int) -> NDArray[np.intp]:
 
 
 def _row(
-    name: str, counts: Mapping[str, tuple[float, int]], best: str, own: Estimate, floor: float, smallest: int
+    name: str, pair: tuple[float, int], best: tuple[float, int], floor: float, smallest: int, level: float
 ) -> SliceRate:
-    k, n = counts[name]
-    reasons = [] if n >= smallest else [f"fewer than {smallest} cases" if n else "no cases"]
-    against = impact_ratio(k, n, *counts[best], level=own.level)
+    k, n = pair
+    own = wilson_interval(k, n, level=level)
+    reasons = [] if n >= smallest and n else [f"fewer than {smallest} cases" if n else "no cases"]
+    against = impact_ratio(k, n, *best, level=level)
     if against.estimate is None and n:
         reasons.append("no slice has a positive rate, so there is no ratio")
     elif against.estimate is not None and against.estimate < floor - _ROUNDING:
         reasons.append(f"ratio under {floor:g}")
-    interval, pvalue = (None, None) if name == best else (against.interval, against.pvalue)
+    interval, pvalue = (None, None) if pair is best else (against.interval, against.pvalue)
     flag: Literal["review", "ok"] = "review" if reasons else "ok"
     return SliceRate(name, k, n, own.estimate, own.interval, against.estimate, interval, pvalue, flag, tuple(reasons))
