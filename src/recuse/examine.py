@@ -82,7 +82,7 @@ class Plan:
         sampling = self.design.sampling
         return {
             "judge": self.config.judge,
-            "base_url": _public(self.config.options.base_url),
+            "base_url": public_address(self.config.options.base_url),
             "prompt": self.prompt.id if self.prompt else "none: a reward model sees the conversation",
             "prompt_hash": self.prompt.hash if self.prompt else None,
             "pairs": self.config.pairs,
@@ -151,7 +151,7 @@ def plan_audit(config: AuditConfig) -> Plan:
         top_logprobs=_TOP_LOGPROBS if by_first_token and can.logprobs else 0,
         choice=config.choice and can.choice,
     )
-    price = _price(config, backend)
+    price = price_for(config.judge, backend, config.prices)
     if price is None and config.max_cost is not None:
         raise UsageError(
             f"There is no price for {config.judge}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
@@ -171,9 +171,9 @@ def _max_tokens(config: AuditConfig, prompt: Prompt | None, backend: Backend) ->
     return 1 if one_token and can.logprobs and can.greedy else prompt.max_tokens
 
 
-def _price(config: AuditConfig, backend: Backend) -> Price | None:
+def price_for(name: str, backend: Backend, prices: Path | None) -> Price | None:
     """What the table says, even of a server on this machine, which may be a proxy; what runs here is free otherwise."""
-    return price_of(config.judge, config.prices) or (Price(0.0, 0.0) if backend.capabilities.local else None)
+    return price_of(name, prices) or (Price(0.0, 0.0) if backend.capabilities.local else None)
 
 
 def run_audit(
@@ -214,7 +214,7 @@ def run_audit(
         return conclude(
             run, found, table=table, gate=gate, gate_name=gate_name, judge=config.judge,
             pairs=f"{config.pairs} ({len(pairs)} pairs in {pairs.groups} groups)", prompt=settings["prompt"],
-            usage=_usage(spend, plan.price, time.monotonic() - started),
+            usage=usage_of(spend, plan.price, time.monotonic() - started),
             notes=[*plan.notes, *_said(spend), *_examples(unread)],
             provider={"models": spend.models, "notes": spend.notes},
             cases=pick_cases(found, lambda id: pairs[where[id]]),
@@ -240,7 +240,7 @@ def _cache(config: AuditConfig) -> Iterator[Ledger | None]:
         yield ledger
 
 
-def _public(address: str | None) -> str | None:
+def public_address(address: str | None) -> str | None:
     """An address without what may be secret in it: a user, a password, a query."""
     if address is None:
         return None
@@ -252,7 +252,7 @@ def _refused(spend: Spend, setting: str) -> bool:
     return any(note.startswith(setting) for note in spend.notes)
 
 
-def _usage(spend: Spend, price: Price | None, seconds: float) -> dict[str, Any]:
+def usage_of(spend: Spend, price: Price | None, seconds: float) -> dict[str, Any]:
     return {
         "calls": spend.calls, "from_ledger": spend.reused, "from_cache": spend.cached, "tokens_in": spend.tokens_in,
         "tokens_out": spend.tokens_out, "tokens_cached": spend.tokens_cached, "cost": spend.cost if price else None,

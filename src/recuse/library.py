@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+import unicodedata
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -67,6 +70,25 @@ def load_bias(id: str, path: Path | None = None) -> Bias:
     if id not in library:
         raise UsageError(f"There is no bias {id!r}.", hint=f"Choose one of: {', '.join(library)}.")
     return library[id]
+
+
+def bias_toml(bias: Bias) -> str:
+    """A bias as the text of its file; `load_library` reads it back."""
+    import tomli_w
+
+    return tomli_w.dumps(bias.model_dump(mode="json", exclude_none=True), multiline_strings=True)
+
+
+def slug(name: str, taken: Container[str] = ()) -> str:
+    """An id for a name, "Appeal to studies" -> "appeal-to-studies", with a number where it is taken."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
+    stem = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].rstrip("-")
+    stem = stem if stem[:1].isalpha() else f"bias-{stem}".rstrip("-")
+    number, id = 1, stem
+    while id in taken:
+        number += 1
+        id = f"{stem}-{number}"
+    return id
 
 
 def _read(file: Path) -> Bias:

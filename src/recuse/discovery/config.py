@@ -1,0 +1,184 @@
+"""What `recuse discover` is told, and the plan that is ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from recuse import assets
+from recuse.backends import Backend, Options, open_backend
+from recuse.discovery.split import FRACTIONS, PARTS, Splits, from_column, split
+from recuse.errors import UsageError
+from recuse.examine import AuditConfig, Plan, plan_audit, price_for, public_address
+from recuse.library import Bias, load_library
+from recuse.prices import Price
+from recuse.prompts import Prompt, canonical, load_prompt
+from recuse.types import Sampling
+
+LEAST_SHAMS = 5
+
+
+@dataclass(frozen=True)
+class DiscoverConfig:
+    """See `recuse discover --help` for each field. `judge` holds all that concerns the judge and the pairs."""
+
+    judge: AuditConfig
+    teacher: str
+    teacher_options: Options = field(default_factory=Options)
+    teacher_tokens: int | None = None  # tokens that a rewrite may take; None: by the longest answer
+    rounds: int = 3
+    biases: tuple[str, ...] = ()  # with which the first round begins; empty: every bias that a teacher can put in
+    library: Path | None = None
+    min_effect: float = 0.05
+    fdr: float = 0.05
+    shams: int = 10
+    fractions: tuple[float, float, float] = FRACTIONS
+    split_column: str | None = None
+    explain_steps: int = 2
+    reason_prompt: str = "pairwise/reason"
+    most_candidates: int = 10  # of one round, by support
+    screen_groups: int = 60  # groups of the discovery part on which a candidate is screened
+    racing: bool = True  # validation in stages, after each of which hopeless candidates are dropped
+    verify: bool = True  # ask the teacher whether an answer is still the same where no code can tell
+
+
+@dataclass(frozen=True)
+class Prompts:
+    reason: Prompt
+    deeper: Prompt
+    extract: Prompt
+    merge: Prompt
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        return {prompt.id: prompt.hash for prompt in (self.reason, self.deeper, self.extract, self.merge)}
+
+
+@dataclass(frozen=True)
+class DiscoverPlan:
+    config: DiscoverConfig
+    audit: Plan
+    splits: Splits
+    library: Mapping[str, Bias]
+    start: tuple[Bias, ...]  # what the first round deals
+    prompts: Prompts
+    teacher: Backend
+    teacher_price: Price | None
+    notes: tuple[str, ...]
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """How the teacher writes: greedily where it can, with room for the longest answer and a JSON reply."""
+        longest = max(
+            len(p.rejected) for part in (self.splits.discovery, self.splits.validation, self.splits.test) for p in part
+        )
+        can = self.teacher.capabilities
+        return Sampling(
+            temperature=0.0 if can.temperature else None,
+            max_tokens=self.config.teacher_tokens or 400 + int(longest / 2),
+            seed=self.config.judge.seed if can.seed else None,
+        )
+
+    def run_table(self) -> dict[str, Any]:
+        """All that determines the replies: the `[run]` table of run.toml."""
+        c = self.config
+        return {
+            **self.audit.run_table(),
+            "teacher": c.teacher,
+            "teacher_base_url": public_address(c.teacher_options.base_url),
+            "teacher_engine": self.teacher.versions(),
+            "teacher_sampling": {"temperature": self.sampling.temperature, "max_tokens": self.sampling.max_tokens},
+            "prompts": self.prompts.hashes,
+            "library_hash": assets.digest(
+                canonical([b.model_dump(mode="json") for b in self.library.values()]).encode()
+            ),
+            "start": [bias.id for bias in self.start],
+            "splits": {part: len(getattr(self.splits, part)) for part in PARTS},
+            "split_column": c.split_column,
+            "fractions": list(c.fractions),
+            "rounds": c.rounds,
+            "min_effect": c.min_effect,
+            "fdr": c.fdr,
+            "shams": c.shams,
+            "explain_steps": c.explain_steps,
+            "most_candidates": c.most_candidates,
+            "screen_groups": c.screen_groups,
+            "racing": c.racing,
+            "verify": c.verify,
+        }
+
+    def close(self) -> None:
+        self.audit.backend.close()
+        self.teacher.close()
+
+
+def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
+    """Read the inputs and open both models; nothing is asked yet. Raises RecuseError for whatever is wrong with them."""
+    _check(config)
+    audit = plan_audit(replace(config.judge, repeats=1))
+    pairs = list(audit.pairs)
+    parts = (
+        from_column(pairs, config.split_column)
+        if config.split_column
+        else split(pairs, seed=config.judge.seed, fractions=config.fractions)
+    )
+    library = load_library(config.library)
+    start = _start(config.biases, library)
+    kinds = {"reason": "pairwise", "deeper": "explain", "extract": "extract", "merge": "merge"}
+    names = {
+        "reason": config.reason_prompt,
+        "deeper": "explain/deeper",
+        "extract": "extract/case",
+        "merge": "merge/same",
+    }
+    prompts = Prompts(**{role: load_prompt(name, kinds=(kinds[role],)) for role, name in names.items()})  # type: ignore[arg-type]
+    teacher = (
+        audit.backend if config.teacher == config.judge.judge else open_backend(config.teacher, config.teacher_options)
+    )
+    if not teacher.capabilities.explains:
+        raise UsageError(f"{config.teacher} writes no text.", hint="Give --teacher a model that does.")
+    price = price_for(config.teacher, teacher, config.judge.prices)
+    if price is None and config.judge.max_cost is not None:
+        raise UsageError(
+            f"There is no price for {config.teacher}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
+        )
+    return DiscoverPlan(config, audit, parts, library, start, prompts, teacher, price, _notes(audit, config))
+
+
+def _check(config: DiscoverConfig) -> None:
+    whole = {"--rounds": config.rounds, "--screen-groups": config.screen_groups, "--candidates": config.most_candidates}
+    for option, value in whole.items():
+        if value < 1:
+            raise UsageError(f"{option} is {value}.", hint="Give 1 or more.")
+    if config.shams < LEAST_SHAMS:
+        raise UsageError(
+            f"--shams is {config.shams}.",
+            hint=f"Give at least {LEAST_SHAMS}: fewer cannot show what a meaningless rewrite does.",
+        )
+    if not 0.0 < config.fdr < 1.0 or not 0.0 <= config.min_effect < 1.0:
+        raise UsageError(f"--fdr is {config.fdr} and --min-effect {config.min_effect}.", hint="Give shares of one.")
+    if config.explain_steps < 0:
+        raise UsageError(f"--explain-steps is {config.explain_steps}.", hint="Give 0 or more.")
+
+
+def _start(wanted: tuple[str, ...], library: Mapping[str, Bias]) -> tuple[Bias, ...]:
+    if unknown := [id for id in wanted if id not in library]:
+        raise UsageError(f"There is no bias {unknown[0]!r}.", hint=f"Choose from: {', '.join(library)}.")
+    if barren := [id for id in wanted if library[id].inject is None]:
+        raise UsageError(f"A teacher cannot put {barren[0]!r} into an answer: it has no `inject`.")
+    chosen = wanted or tuple(id for id, bias in library.items() if bias.inject and bias.status != "rejected")
+    if not chosen:
+        raise UsageError("No bias of this library can be put in by a teacher.", hint="Give one an `inject` line.")
+    return tuple(library[id] for id in chosen)
+
+
+def _notes(audit: Plan, config: DiscoverConfig) -> tuple[str, ...]:
+    notes = list(audit.notes)
+    if audit.prompt is None or audit.prompt.kind != "pairwise":
+        notes.append("This judge sees one answer at a time and gives no reasons: the teacher reads its mistakes alone.")
+    if config.min_effect < 0.05:
+        notes.append(f"Exploratory: the screen is at {config.min_effect:g}, under the 0.05 that was set in advance.")
+    return tuple(notes)

@@ -1,0 +1,106 @@
+"""The judge and the teacher of a run: each behind its own ledger, in memory only while it is at work."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from recuse.backends import Backend, Options, open_backend
+from recuse.judge import Answered, Spend, judge
+from recuse.ledger import Ledger
+from recuse.prices import Price
+from recuse.types import Ask
+
+Role = Literal["judge", "teacher"]
+Send = Callable[[Sequence[Ask]], list[Answered]]
+LEDGERS: dict[Role, str] = {"judge": "ledger.sqlite", "teacher": "teacher.sqlite"}
+Watch = Callable[[str, int, int, float], None]  # phase, replies of it so far, asks of it, cost of the run so far
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str  # provider/model
+    options: Options
+    price: Price | None
+
+
+@dataclass
+class Engines:
+    """`ask` sends asks to one of the two models and gives every reply back in the order of the asks.
+
+    Models that run in this process take their memory for themselves: the one that is not at work is closed first, and
+    opened again when its turn comes, once a phase.
+    """
+
+    models: dict[Role, Model]
+    folder: Path
+    max_cost: float | None = None
+    stop: threading.Event | None = None
+    watch: Watch = lambda phase, done, total, cost: None
+    spends: dict[Role, Spend] = field(default_factory=lambda: {"judge": Spend(), "teacher": Spend()})
+    opened: int = 0  # how often a model was loaded
+    _open: dict[Role, Backend] = field(default_factory=dict)
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _ledgers: dict[Role, Ledger] = field(default_factory=dict)
+
+    def __enter__(self) -> Engines:
+        for role, name in LEDGERS.items():
+            ledger = Ledger(self.folder / name, judge=self.models[role].name)
+            self._stack.callback(ledger.close)
+            self._ledgers[role] = ledger
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for backend in self._open.values():
+            backend.close()
+        self._open.clear()
+        self._stack.close()
+
+    def adopt(self, role: Role, backend: Backend) -> None:
+        """Take over a backend that is open already."""
+        self._open[role] = backend
+
+    def backend(self, role: Role) -> Backend:
+        """The backend of a role, alone in memory where it must be."""
+        if role not in self._open:
+            other: Role = "teacher" if role == "judge" else "judge"
+            if other in self._open and self.models[other].name == self.models[role].name:
+                return self._open[other]
+            if other in self._open and heavy(self._open[other]):
+                self._open.pop(other).close()
+            self._open[role] = open_backend(self.models[role].name, self.models[role].options)
+            self.opened += 1
+        return self._open[role]
+
+    @property
+    def cost(self) -> float:
+        return sum(spend.cost for spend in self.spends.values())
+
+    def ask(self, role: Role, asks: Sequence[Ask], *, phase: str) -> list[Answered]:
+        """Every ask with its reply. Raises Incomplete as `judge` does; what was paid for is in the ledger."""
+        if not asks:
+            return []
+        spend, model = self.spends[role], self.models[role]
+        before, left = spend.done, None
+        if self.max_cost is not None:
+            left = self.max_cost - (self.cost - spend.cost)
+        found: dict[tuple[object, ...], Answered] = {}
+        for answer in judge(
+            lambda: asks, self.backend(role), self._ledgers[role], spend=spend, price=model.price, max_cost=left,
+            stop=self.stop, on_reply=lambda now: self.watch(phase, now.done - before, len(asks), self.cost),
+        ):  # fmt: skip
+            found[_identity(answer.ask)] = answer
+        return [found[_identity(ask)] for ask in asks]
+
+
+def heavy(backend: Backend) -> bool:
+    """Whether a backend holds weights in this process."""
+    return backend.capabilities.local and not backend.name.startswith(("fake/", "python/"))
+
+
+def _identity(ask: Ask) -> tuple[object, ...]:
+    return ask.pair, ask.arm, ask.view, ask.repeat

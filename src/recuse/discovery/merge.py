@@ -1,0 +1,195 @@
+"""Proposals become candidates: the same property in several wordings is counted once, whatever the order.
+
+Wordings that are equal once normalised are one. Among the rest a similarity (TF-IDF over words) proposes what may be
+the same, and a model decides on these alone, in one call a wording, against the library and the other wordings. What is
+the same as a bias of the library is that bias, not a new one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from recuse.discovery.objects import first_object
+from recuse.library import Bias, slug
+
+LIKE = 0.15  # cosine at which a pair is proposed: low, since the model decides and what is not proposed never merges
+MOST_LISTED = 12  # properties that one call compares with, the most similar ones
+_MARKS = re.compile(r"[^\w]+")
+
+# Of a wording, and of what it may be the same as: the place of the one that it is, or None.
+Decide = Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a teacher named for one case."""
+
+    name: str
+    definition: str
+    manifestation: str
+    instruction: str
+    case: str  # arm and pair
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A property that is to be tested. `support` counts the cases that named it, in any wording."""
+
+    bias: Bias
+    support: int
+    wordings: tuple[str, ...]
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """Candidates by falling support, and how many cases named each bias that was known already."""
+
+    candidates: tuple[Candidate, ...]
+    known: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class _Wording:
+    """Proposals that are equal once normalised."""
+
+    key: tuple[str, str]
+    proposals: tuple[Proposal, ...]
+
+    @property
+    def text(self) -> str:
+        """The first by alphabet, so that case and punctuation of one of them stand for all."""
+        return min(f"{p.name}: {p.definition}" for p in self.proposals)
+
+
+def merge(
+    proposals: Sequence[Proposal], library: Mapping[str, Bias], *, decide: Decide | None = None, source: str
+) -> Merged:
+    """The candidates that `proposals` come to beside a library. `source` says where they come from, for the new biases.
+
+    Without `decide` only wordings that are equal once normalised are merged. Neither the order of the proposals nor
+    that of the library changes the result.
+    """
+    wordings = _equal(proposals)
+    biases = [library[id] for id in sorted(library)]
+    names = {normalised(b.name): i for i, b in enumerate(biases)} | {normalised(b.id): i for i, b in enumerate(biases)}
+    same: list[tuple[int, int]] = []  # places: wordings first, then the library
+    n = len(wordings)
+    same += [(i, n + names[w.key[0]]) for i, w in enumerate(wordings) if w.key[0] in names]
+    if decide is not None and wordings:
+        texts = [w.text for w in wordings] + [f"{b.name}: {b.definition}" for b in biases]
+        settled = {i for i, _ in same}
+        listed = {i: like for i, like in enumerate(proposed(texts, n)) if like and i not in settled}
+        asked = [(texts[i], [texts[j] for j in like]) for i, like in listed.items()]
+        for (i, like), place in zip(listed.items(), decide(asked), strict=True):
+            if place is not None:
+                same.append((i, like[place]))
+    known: dict[str, int] = {}
+    found: list[Candidate] = []
+    taken = set(library)
+    for members in _components(n + len(biases), same):
+        mine = [wordings[i] for i in members if i < n]
+        if not mine:
+            continue
+        if old := [biases[i - n] for i in members if i >= n]:
+            known[old[0].id] = known.get(old[0].id, 0) + sum(len(w.proposals) for w in mine)
+            continue
+        found.append(_candidate(mine, taken, source))
+        taken.add(found[-1].bias.id)
+    found.sort(key=lambda c: (-c.support, c.bias.id))
+    return Merged(tuple(found), known)
+
+
+def proposed(texts: Sequence[str], first: int) -> list[list[int]]:
+    """For each of the `first` texts: the places of the others that may say the same, most similar first."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectors = TfidfVectorizer(
+        lowercase=True, strip_accents="unicode", stop_words="english", sublinear_tf=True, ngram_range=(1, 2),
+        token_pattern=r"(?u)\b\w+\b",
+    )  # fmt: skip
+    try:
+        matrix = vectors.fit_transform(texts)
+    except ValueError:  # nothing but stop words
+        return [[] for _ in range(first)]
+    likeness = (matrix[:first] @ matrix.T).toarray().round(9)
+    listed = []
+    for i, row in enumerate(likeness):
+        row[i] = 0.0
+        order = sorted(range(len(texts)), key=lambda j: (-row[j], texts[j]))
+        listed.append([j for j in order if row[j] >= LIKE][:MOST_LISTED])
+    return listed
+
+
+def normalised(text: str) -> str:
+    """Folded case, plain letters, words apart by one blank, without a closing "bias"."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    words = _MARKS.sub(" ", "".join(c for c in plain if not unicodedata.combining(c))).split()
+    return " ".join(words[:-1] if len(words) > 1 and words[-1] in ("bias", "effect") else words)
+
+
+def _equal(proposals: Sequence[Proposal]) -> list[_Wording]:
+    """Proposals by equal name or equal definition, in an order of their own."""
+    ordered = sorted(
+        set(proposals), key=lambda p: (normalised(p.name), normalised(p.definition), p.case, p.instruction)
+    )
+    keys = [(normalised(p.name), normalised(p.definition)) for p in ordered]
+    firsts: dict[str, int] = {}
+    same = []
+    for i, key in enumerate(keys):
+        for part in (f"name {key[0]}", f"definition {key[1]}"):
+            same.append((i, firsts.setdefault(part, i)))
+    return [
+        _Wording(keys[members[0]], tuple(ordered[i] for i in members)) for members in _components(len(ordered), same)
+    ]
+
+
+def _components(n: int, edges: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Connected components of 0..n-1, each in increasing order, by their first member."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not n:
+        return []
+    rows, columns = ([edge[i] for edge in edges] for i in (0, 1))
+    _, labels = connected_components(coo_array(([1] * len(edges), (rows, columns)), shape=(n, n)), directed=False)
+    found: dict[int, list[int]] = {}
+    for place, label in enumerate(labels.tolist()):
+        found.setdefault(label, []).append(place)
+    return list(found.values())
+
+
+def _candidate(wordings: Sequence[_Wording], taken: set[str], source: str) -> Candidate:
+    """The wording that most cases used speaks for all; the first by alphabet among equals."""
+    best = min(wordings, key=lambda w: (-len(w.proposals), w.text))
+    spoken = min(best.proposals, key=lambda p: (p.name, p.definition, p.instruction))
+    every = [p for w in wordings for p in w.proposals]
+    manifestations = sorted({p.manifestation for p in best.proposals})[:5]
+    bias = Bias(
+        id=slug(spoken.name, taken),
+        name=spoken.name,
+        definition=spoken.definition,
+        manifestations=manifestations,
+        inject=spoken.instruction,
+        family="cognitive",
+        source=[source],
+        status="candidate",
+    )
+    texts = sorted({f"{p.name}: {p.definition}" for p in every})
+    return Candidate(bias, len({p.case for p in every}), tuple(texts), tuple(sorted({p.case for p in every})))
+
+
+def numbered(texts: Sequence[str]) -> str:
+    """A list as a merge prompt shows it: each property on one line, from 1 on."""
+    return "\n".join(f"{i}. {' '.join(text.split())}" for i, text in enumerate(texts, start=1))
+
+
+def read_same(text: str, listed: int) -> int | None:
+    """The place, from 0, that a merge reply names. Anything but a number of the list is "none of them"."""
+    value = (first_object(text) or {}).get("same_as")
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value - 1 if 1 <= value <= listed else None

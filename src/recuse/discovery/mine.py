@@ -1,0 +1,179 @@
+"""From a judge's mistakes to proposals: the judge explains itself step by step, and the teacher names what misled it.
+
+A case is a pair that the judge got right in both orders as it was and wrong in both orders as rewritten. Explanations
+select proposals and prove nothing: what a proposal is worth is measured on other pairs, with the deployed prompt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from recuse.asks import Design, make_asks
+from recuse.discovery.engines import Send
+from recuse.discovery.merge import Proposal
+from recuse.discovery.objects import first_object
+from recuse.prompts import Prompt, transcript
+from recuse.types import Ask, Judgement, Message, Pair, Sampling, View
+from recuse.verdict import read
+
+NO_WORDS = "(The judge gives no reasons.)"
+_REASONING = frozenset({"verdict_line", "json_verdict", "bracket", "letter_colon", "output_letter", "bracket_strength"})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A mistake that a rewrite caused: the pair as it was, the rejected answer as rewritten, in which arm."""
+
+    pair: Pair
+    rewritten: str
+    arm: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.arm}:{self.pair.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What the judge said of a case, step by step; `words` is None where its reasons led to another verdict."""
+
+    case: Case
+    view: View
+    words: str | None
+
+
+@dataclass(frozen=True)
+class Mined:
+    """The proposals of one round and what became of its cases."""
+
+    proposals: tuple[Proposal, ...]
+    explained: tuple[Explained, ...]
+    nothing: int  # cases for which the teacher named nothing
+    unread: int  # replies of the teacher that are not what was asked for
+
+    @property
+    def disagreed(self) -> int:
+        """Cases whose explained verdict is not the mistake that was to be explained."""
+        return sum(e.words is None for e in self.explained)
+
+
+def robust_flips(
+    before: Sequence[Judgement],
+    after: Sequence[Judgement],
+    pairs: Mapping[str, Pair],
+    texts: Mapping[str, str],
+    arm: str,
+) -> list[Case]:
+    """Cases of one arm, in the order of `pairs`: right in every order before, wrong in every order after."""
+    right, wrong = _unanimous(before, "chosen"), _unanimous(after, "rejected")
+    return [Case(pair, texts[id], arm) for id, pair in pairs.items() if id in right and id in wrong and id in texts]
+
+
+def _unanimous(found: Sequence[Judgement], preference: str) -> set[str]:
+    """The pairs whose every judgement prefers the one, in both orders where there are two."""
+    said: dict[str, set[str | None]] = {}
+    orders: dict[str, set[str]] = {}
+    for j in found:
+        said.setdefault(j.pair, set()).add(j.prefers)
+        orders.setdefault(j.pair, set()).add(j.order)
+    return {
+        pair for pair, all_said in said.items() if all_said == {preference} and orders[pair] in ({"AB", "BA"}, {"-"})
+    }
+
+
+def explain(cases: Sequence[Case], *, design: Design, reason: Prompt, deeper: Prompt, steps: int, send: Send,
+            sampling: Sampling) -> list[Explained]:  # fmt: skip
+    """DeeperExplain: the judge's reasons for each mistake, then `steps` further steps, each explaining those before.
+
+    A judge whose deployed prompt asks for reasons explains its own reply; any other is asked again with `reason`, a
+    prompt that asks for reasons before the verdict. The order in which a case is shown is drawn by a hash.
+    """
+    asking = design.prompt
+    if asking is None or asking.kind != "pairwise":
+        return [Explained(case, "AB", NO_WORDS) for case in cases]
+    prompt = asking if asking.spec.format in _REASONING else reason
+    own = Design(prompt, sampling if prompt is not asking else design.sampling)
+    asks = [_first(case, own) for case in cases]
+    replies = send(asks)
+    talks: list[list[Message]] = []
+    words: list[list[str]] = []
+    agreed: list[bool] = []
+    for ask, answer in zip(asks, replies, strict=True):
+        verdict = read(answer.reply, prompt.spec)
+        agreed.append(verdict.outcome == ("B" if ask.view == "AB" else "A"))
+        talks.append([*ask.messages, Message("assistant", answer.reply.text)])
+        words.append([answer.reply.text])
+    for step in range(1, steps + 1):
+        going = [i for i, same in enumerate(agreed) if same]
+        further = []
+        for i in going:
+            label = prompt.spec.second if asks[i].view == "AB" else prompt.spec.first
+            talks[i].extend(deeper.fill(choice=label))
+            arm = f"explain:{step}:{asks[i].view}:{cases[i].arm}"
+            further.append(Ask(cases[i].pair.id, "text", tuple(talks[i]), sampling, deeper.hash, arm=arm))
+        for i, answer in zip(going, send(further), strict=True):
+            talks[i].append(Message("assistant", answer.reply.text))
+            words[i].append(answer.reply.text)
+    return [
+        Explained(case, ask.view, "\n\n".join(w.strip() for w in said if w.strip()) or NO_WORDS if same else None)
+        for case, ask, said, same in zip(cases, asks, words, agreed, strict=True)
+    ]
+
+
+def _first(case: Case, design: Design) -> Ask:
+    """The case in one of the two orders, with its reasons asked for."""
+    shown = list(make_asks([replace(case.pair, rejected=case.rewritten)], design, arm=f"explain:0:{case.arm}"))
+    draw = hashlib.sha256(f"order:{case.key}".encode("utf-8", "surrogatepass")).digest()[0]
+    return shown[draw % 2]
+
+
+class _Named(BaseModel):
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=True, str_min_length=1)
+    name: str
+    definition: str
+    manifestation: str
+    instruction: str
+
+
+def extract(explained: Sequence[Explained], *, prompt: Prompt, known: str, send: Send, sampling: Sampling) -> Mined:
+    """What the teacher names for each case that was explained; it may name nothing."""
+    cases = [e for e in explained if e.words is not None]
+    asks = []
+    for e in cases:
+        case, pair = e.case, e.case.pair
+        values = {
+            "question": transcript(pair.prompt), "chosen": pair.chosen, "rejected": case.rewritten,
+            "original": pair.rejected, "explanation": e.words or "", "known": known,
+        }  # fmt: skip
+        asks.append(
+            Ask(pair.id, "text", prompt.fill(**values), sampling, prompt.hash, schema=prompt.schema,
+                arm=f"extract:{case.arm}")
+        )  # fmt: skip
+    proposals: list[Proposal] = []
+    nothing = unread = 0
+    for e, answer in zip(cases, send(asks), strict=True):
+        found, said = read_bias(answer.reply.text)
+        if not said:
+            unread += 1
+        elif found is None:
+            nothing += 1
+        else:
+            proposals.append(Proposal(found.name, found.definition, found.manifestation, found.instruction, e.case.key))
+    return Mined(tuple(proposals), tuple(explained), nothing, unread)
+
+
+def read_bias(text: str) -> tuple[_Named | None, bool]:
+    """The bias that a reply names, None for none; and whether the reply is what was asked for."""
+    value = first_object(text)
+    if value is None or "bias" not in value:
+        return None, False
+    if value["bias"] in (None, {}, "none", "None", "null"):
+        return None, True
+    try:
+        return _Named.model_validate(value["bias"]), True
+    except ValidationError:
+        return None, False

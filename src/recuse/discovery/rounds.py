@@ -1,0 +1,151 @@
+"""The rounds on the discovery part: deal, rewrite, judge, keep mistakes, explain, name, merge, screen.
+
+Nothing here is a finding. A round collects candidates; the screen between rounds only spares calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from recuse.discovery.config import DiscoverPlan
+from recuse.discovery.deal import deal, rank
+from recuse.discovery.lab import Bench, Lab
+from recuse.discovery.merge import Candidate, Decide, merge, numbered, read_same
+from recuse.discovery.mine import Case, Explained, Mined, explain, extract, robust_flips
+from recuse.effects.contrast import Effect
+from recuse.library import Bias
+from recuse.perturb.arms import ORIGINAL, Arm
+from recuse.perturb.shams import bias_arms, placebo_arms
+from recuse.prompts import Prompt
+from recuse.types import Ask, Pair
+
+SCREEN_SHARE = 0.5  # of the minimum effect: a real one of twice that seldom falls short of it, half of the nulls do
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round found. `screened` holds the effect of each new candidate on the discovery part."""
+
+    number: int
+    dealt: int  # pairs with a usable rewrite
+    cases: int
+    mined: Mined
+    new: tuple[Candidate, ...]
+    spare: tuple[Candidate, ...]  # beyond the most that a round may add, by support
+    known: Mapping[str, int]  # cases that named a bias which was known already
+    screened: Mapping[str, Effect]
+    advanced: tuple[str, ...]
+
+
+@dataclass
+class Discovered:
+    """Everything the rounds brought, by candidate id."""
+
+    rounds: list[Round] = field(default_factory=list)
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    screened: dict[str, Effect] = field(default_factory=dict)
+    words: dict[str, Explained] = field(default_factory=dict)  # by case
+
+    @property
+    def advanced(self) -> list[Candidate]:
+        return [self.candidates[id] for r in self.rounds for id in r.advanced]
+
+
+def play(plan: DiscoverPlan, lab: Lab, bench: Bench) -> Discovered:
+    """All rounds, until one adds nothing that passes the screen."""
+    found = Discovered()
+    placebo = placebo_arms()[0]
+    lab.rewrite(bench, [(placebo, bench.pairs)])
+    lab.judge(bench, [ORIGINAL.id, placebo.id])
+    dealt = {bias.id: bias for bias in plan.start}
+    for turn in range(plan.config.rounds):
+        this = _round(plan, lab, bench, dealt, found, turn)
+        found.rounds.append(this)
+        if not this.advanced:
+            break
+        dealt |= {id: found.candidates[id].bias for id in this.advanced}
+    return found
+
+
+def _round(
+    plan: DiscoverPlan, lab: Lab, bench: Bench, dealt: Mapping[str, Bias], found: Discovered, turn: int
+) -> Round:
+    hands = deal(bench.pairs, sorted(dealt), seed=plan.config.judge.seed, turn=turn)
+    arms = {arm.id: arm for id in sorted(hands) for arm in bias_arms(dealt[id]) if arm.kind == "bias"}
+    work = [(arm, hands[arm.bias or ""]) for arm in arms.values()]
+    lab.rewrite(bench, work)
+    lab.judge(bench, arms)
+    cases = _cases(bench, work)
+    explained = explain(
+        cases, design=lab.design, reason=plan.prompts.reason, deeper=plan.prompts.deeper,
+        steps=plan.config.explain_steps, send=lab.send("judge", f"round {turn + 1}: explaining"),
+        sampling=replace(lab.design.sampling, max_tokens=plan.prompts.reason.max_tokens, top_logprobs=0, choice=False),
+    )  # fmt: skip
+    found.words.update({e.case.key: e for e in explained})
+    known = {**plan.library, **{id: c.bias for id, c in found.candidates.items()}}
+    mined = extract(
+        explained, prompt=plan.prompts.extract, known=numbered([f"{b.name}: {b.definition}" for b in known.values()]),
+        send=lab.send("teacher", f"round {turn + 1}: naming"),
+        sampling=replace(lab.sampling, max_tokens=plan.prompts.extract.max_tokens),
+    )  # fmt: skip
+    merged = merge(
+        mined.proposals, known, decide=_decide(lab, plan.prompts.merge, turn),
+        source=f"found by recuse discover: judge {plan.config.judge.judge}, teacher {plan.config.teacher}",
+    )  # fmt: skip
+    most = plan.config.most_candidates
+    new = merged.candidates[:most]
+    found.candidates.update({c.bias.id: c for c in new})
+    screened = _screen(plan, lab, bench, new)
+    found.screened.update(screened)
+    enough = SCREEN_SHARE * plan.config.min_effect
+    advanced = tuple(id for id, e in screened.items() if e.estimate is not None and e.estimate >= enough)
+    usable = sum(len(bench.texts(arm)) for arm in arms)
+    return Round(
+        turn + 1, usable, len(cases), mined, new, merged.candidates[most:], merged.known, screened, advanced
+    )  # fmt: skip
+
+
+def _cases(bench: Bench, work: Sequence[tuple[Arm, Sequence[Pair]]]) -> list[Case]:
+    before = bench.judged.get(ORIGINAL.id, [])
+    cases: list[Case] = []
+    for arm, pairs in work:
+        id = arm.id
+        if id in bench.void:
+            continue
+        by_id = {pair.id: pair for pair in pairs}
+        cases += robust_flips(before, bench.judged.get(id, []), by_id, bench.texts(id), id)
+    return cases
+
+
+def _screen(plan: DiscoverPlan, lab: Lab, bench: Bench, new: Sequence[Candidate]) -> dict[str, Effect]:
+    """The effect of each new candidate against placebo, on discovery pairs that did not name it."""
+    if not new:
+        return {}
+    named = {c.bias.id: {case.rpartition(":")[2] for case in c.cases} for c in new}
+    order = sorted({pair.group for pair in bench.pairs}, key=lambda group: rank(plan.config.judge.seed, group))
+    chosen = set(order[: plan.config.screen_groups])
+    arms = [arm for c in new for arm in bias_arms(c.bias)]
+    lab.rewrite(
+        bench,
+        [(arm, [p for p in bench.pairs if p.group in chosen and p.id not in named[arm.bias or ""]]) for arm in arms],
+    )
+    lab.judge(bench, [arm.id for arm in arms])
+    scores = bench.scores()
+    return {arm.bias or "": bench.effect(scores, arm) for arm in arms if arm.kind == "bias"}
+
+
+def _decide(lab: Lab, prompt: Prompt, turn: int) -> Decide:
+    """Whether a wording is one of those listed, by the teacher."""
+
+    def decide(asked: Sequence[tuple[str, Sequence[str]]]) -> list[int | None]:
+        sampling = replace(lab.sampling, max_tokens=prompt.max_tokens)
+        asks = [
+            Ask("merge", "text", prompt.fill(candidate=text, known=numbered(listed)), sampling, prompt.hash,
+                schema=prompt.schema, arm=f"merge:{turn + 1}:{i}")
+            for i, (text, listed) in enumerate(asked)
+        ]  # fmt: skip
+        replies = lab.engines.ask("teacher", asks, phase=f"round {turn + 1}: merging")
+        return [read_same(a.reply.text, len(listed)) for a, (_, listed) in zip(replies, asked, strict=True)]
+
+    return decide

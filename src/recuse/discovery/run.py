@@ -1,0 +1,251 @@
+"""`recuse discover`: rounds on the discovery part, validation opened once, the effect on the test part."""
+
+from __future__ import annotations
+
+import platform
+import threading
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from recuse.discovery.config import DiscoverConfig, DiscoverPlan, plan_discovery
+from recuse.discovery.engines import Engines, Model, Watch
+from recuse.discovery.findings import candidate_findings, examples, run_findings, severity, texts_matched
+from recuse.discovery.lab import Bench, Lab
+from recuse.discovery.merge import Candidate
+from recuse.discovery.rounds import Discovered, Round, play
+from recuse.discovery.validate import Tested, Validated, test, validate
+from recuse.effects.accept import Decision
+from recuse.effects.plan import Design, detectable
+from recuse.examine import AuditConfig, usage_of
+from recuse.library import Bias, Evidence, bias_toml
+from recuse.perturb.teacher import load_wording
+from recuse.prompts import load_prompt
+from recuse.report.discovered import DiscoverResult, Found
+from recuse.run import RunFolder, default_folder
+
+LIMITS = (
+    "Gold labels are needed: whether the judge errs is measured by them, and their errors count as its errors.",
+    "An effect is a tendency over pairs, not the reason of a single error; the judge's explanations select candidates "
+    "and prove nothing.",
+    "What is found is bounded by the teacher: it rewrites in its own way, and names what it can think of.",
+    "Social biases rarely surface without rewrites that are specific to an identity: swap tests and probes are for "
+    "those.",
+)
+
+
+def run_discovery(
+    plan: DiscoverPlan,
+    *,
+    watch: Watch = lambda phase, done, total, cost: None,
+    stop: threading.Event | None = None,
+) -> DiscoverResult:
+    """Run all phases and write the run folder.
+
+    Raises Incomplete when the run stopped early; the folder then holds every reply that came, and the same
+    configuration resumes it: all phases are computed again from the replies, and only what is missing is asked.
+    """
+    config, started = plan.config, time.monotonic()
+    audit = config.judge
+    settings = plan.run_table()
+    benches = [Bench(name, getattr(plan.splits, name)) for name in ("discovery", "validation", "test")]
+    discovery, validation, testing = benches
+    with RunFolder(audit.out or default_folder("discover", audit.judge, settings), settings) as run:
+
+        def told(phase: str, done: int, total: int, cost: float) -> None:
+            run.kept = True
+            watch(phase, done, total, cost)
+
+        models = {
+            "judge": Model(audit.judge, audit.options, plan.audit.price),
+            "teacher": Model(config.teacher, config.teacher_options, plan.teacher_price),
+        }
+        with Engines(models, run.path, audit.max_cost, stop, told) as engines:  # type: ignore[arg-type]
+            engines.adopt("judge", plan.audit.backend)
+            if plan.teacher is not plan.audit.backend:
+                engines.adopt("teacher", plan.teacher)
+            lab = Lab(
+                engines, plan.audit.design, plan.sampling, load_wording(),
+                load_prompt("verify/same_answer", kinds=("verify",)) if config.verify else None,
+            )  # fmt: skip
+            found = play(plan, lab, discovery)
+            candidates = found.advanced
+            validated = validate(plan, lab, validation, candidates) if candidates else None
+            passed = _passed(candidates, validated)
+            tested = test(plan, lab, testing, passed)
+            spends = engines.spends
+        result = _result(plan, run, found, validated, tested, benches, {
+            "judge": usage_of(spends["judge"], plan.audit.price, time.monotonic() - started),
+            "teacher": usage_of(spends["teacher"], plan.teacher_price, time.monotonic() - started),
+        })  # fmt: skip
+        _write(run, result, {c.bias.id: c for c in found.candidates.values()})
+        return result
+
+
+def _passed(candidates: Sequence[Candidate], validated: Validated | None) -> list[Candidate]:
+    """Candidates that passed every test, those whose truth could not be checked independently among them."""
+    if validated is None:
+        return []
+    kept = {d.arm for d in validated.decisions if d.status in ("accepted", "candidate")}
+    return [c for c in candidates if f"bias:{c.bias.id}" in kept]
+
+
+def _result(
+    plan: DiscoverPlan, run: RunFolder, found: Discovered, validated: Validated | None, tested: Tested,
+    benches: Sequence[Bench], usage: dict[str, Any],
+) -> DiscoverResult:  # fmt: skip
+    decisions = {d.arm: d for d in validated.decisions} if validated else {}
+    shown = []
+    for id, candidate in found.candidates.items():
+        decision = decisions.get(f"bias:{id}")
+        effect = tested.effects[id].estimate if id in tested.effects else None
+        shown.append(
+            Found(
+                id, candidate.bias.name, candidate.bias.definition, candidate.bias.inject or "",
+                fate=_fate(decision), support=candidate.support, wordings=candidate.wordings,
+                reasons=_reasons(decision, found, id), severity=severity(effect),
+                findings=candidate_findings(
+                    candidate, found.screened.get(id), decision, tested,
+                    stopped=validated is not None and f"bias:{id}" in validated.stopped,
+                ),
+                examples=next((e for b in reversed(benches) if (e := examples(b, candidate, found.words))), ()),
+            )
+        )  # fmt: skip
+    rank = {"accepted": 0, "rejected": 1, "dropped": 2}
+    shown.sort(key=lambda f: (rank[f.fate], -(f.findings[0].estimate or 0.0) if f.findings else 0.0, f.id))
+    accepted = [f for f in shown if f.fate == "accepted"]
+    config = run.record(
+        versions={"python": platform.python_version(), **{p: version(p) for p in ("recuse", "numpy", "scipy")}},
+        usage=usage,
+    )
+    audit = plan.audit
+    return DiscoverResult(
+        judge=plan.config.judge.judge, teacher=plan.config.teacher,
+        pairs=f"{plan.config.judge.pairs} ({len(audit.pairs)} pairs in {audit.pairs.groups} groups)",
+        prompt=audit.prompt.id if audit.prompt else "none: a reward model", headline=_headline(accepted, shown),
+        candidates=tuple(shown), findings=run_findings(validated, benches),
+        rounds=tuple(_row(r) for r in found.rounds), limits=LIMITS,
+        notes=tuple(_notes(plan, found, validated, benches, bool(accepted))), config=config, usage=usage,
+        folder=run.path,
+    )  # fmt: skip
+
+
+def _fate(decision: Decision | None) -> Any:
+    if decision is None:
+        return "dropped"
+    return "accepted" if decision.accepted else "rejected"
+
+
+def _reasons(decision: Decision | None, found: Discovered, id: str) -> tuple[str, ...]:
+    if decision is not None:
+        return decision.reasons
+    effect = found.screened.get(id)
+    if effect is None or effect.estimate is None:
+        return ("no effect could be measured on the discovery part" + (f": {effect.reason}" if effect else ""),)
+    return (f"an effect of {effect.estimate:.3f} on the discovery part, too small to spend validation on",)
+
+
+def _headline(accepted: Sequence[Found], every: Sequence[Found]) -> str:
+    if not accepted:
+        return f"No bias was proven among {len(every)} candidate{'s' * (len(every) != 1)}."
+    names = ", ".join(f.name for f in accepted[:5])
+    return f"{len(accepted)} of {len(every)} candidates proven on held-out pairs: {names}."
+
+
+def _row(r: Round) -> dict[str, Any]:
+    return {
+        "round": r.number, "rewrites judged": r.dealt, "mistakes": r.cases, "explained otherwise": r.mined.disagreed,
+        "nothing named": r.mined.nothing, "unreadable": r.mined.unread, "named": len(r.mined.proposals),
+        "known already": sum(r.known.values()), "new": len(r.new), "beyond the most": len(r.spare),
+        "past the screen": len(r.advanced),
+    }  # fmt: skip
+
+
+def _notes(
+    plan: DiscoverPlan, found: Discovered, validated: Validated | None, benches: Sequence[Bench], any_accepted: bool
+) -> list[str]:
+    notes = list(plan.notes)
+    parts = ", ".join(f"{b.groups} for {b.name}" for b in benches)
+    notes.append(f"Groups: {parts}. No group lies in two parts.")
+    for bench in benches:
+        notes += [f"The arm {arm} is void in {bench.name}: {why}." for arm, why in sorted(bench.void.items())]
+    explained = sum(len(r.mined.explained) for r in found.rounds)
+    if explained:
+        off = sum(r.mined.disagreed for r in found.rounds)
+        notes.append(
+            f"Asked for reasons, the judge came to another verdict in {off} of {explained} mistakes; these were not mined."
+        )
+    if validated is not None:
+        notes.append(
+            f"Validation took {validated.calls:,} judgements of candidates instead of {validated.fixed:,} without "
+            f"stopping, and {validated.shared:,} of the arms that all share."
+        )
+        shape = texts_matched(benches[1])
+        shams = [m for arm, m in shape.items() if arm.startswith("sham:") and m["distance"] is not None]
+        if shams:
+            mean = sum(float(m["distance"] or 0) for m in shams) / len(shams)
+            notes.append(f"Shams differ from the originals in {mean:.2f} of their words on average.")
+    if not any_accepted:
+        notes.append(_power(plan, validated, benches[1]))
+    return notes
+
+
+def _power(plan: DiscoverPlan, validated: Validated | None, bench: Bench) -> str:
+    """What this design could have found, so that nothing found is not read as nothing there."""
+    c = plan.config
+    sd = 0.4
+    if validated is not None and (errors := [e.se * e.groups**0.5 for e in validated.shams if e.se]):
+        sd = min(1.0, max(0.01, sum(errors) / len(errors)))
+    spread = (validated.spread.between or 0.0) if validated else 0.0
+    number = max(1, len(validated.decisions) if validated else 1)
+    least = detectable(
+        bench.groups,
+        design=Design(gap_sd=sd, sham_sd=spread, shams=c.shams, candidates=number, fdr=c.fdr, min_effect=c.min_effect),
+    )
+    found = "no effect at all" if least is None else f"an effect of {least:.3f} or more"
+    return (
+        f"Nothing was accepted. With {bench.groups} validation groups, {number} candidate{'s' * (number != 1)} and gaps "
+        f"that scatter by {sd:.2f}, this design finds {found} nine times in ten. A stronger teacher or more groups find "
+        "smaller ones; --min-effect 0.03 is exploratory."
+    )
+
+
+def _write(run: RunFolder, result: DiscoverResult, candidates: dict[str, Candidate]) -> None:
+    from recuse.report.discovered_html import discovered_html
+    from recuse.report.discovered_markdown import discovered_markdown
+    from recuse.report.jsonable import discovered_text
+
+    (run.path / "candidates").mkdir(exist_ok=True)
+    for found in result.candidates:
+        run.write(f"candidates/{found.id}.toml", bias_toml(_concluded(candidates[found.id].bias, found, result)))
+    run.write("report.md", discovered_markdown(result))
+    run.write("report.html", discovered_html(result))
+    run.write("findings.json", discovered_text(result))  # last: its existence means that the folder is complete
+
+
+def _concluded(bias: Bias, found: Found, result: DiscoverResult) -> Bias:
+    """The bias as a library would hold it: with its status and what was measured on the test part."""
+    first = found.findings[0] if found.findings else None
+    status = {"accepted": "confirmed", "rejected": "rejected", "dropped": "candidate"}[found.fate]
+    evidence = []
+    if first is not None and first.id.endswith(".effect") and first.estimate is not None and first.interval is not None:
+        evidence = [
+            Evidence(effect=first.estimate, interval=first.interval, n=first.n, groups=first.groups, judge=result.judge,
+                     teacher=result.teacher, run=result.folder.name)
+        ]  # fmt: skip
+    return bias.model_copy(update={"status": status, "evidence": evidence})
+
+
+def discover(
+    judge: str, teacher: str, pairs: str, *, settings: AuditConfig | None = None, **options: Any
+) -> DiscoverResult:
+    """Discover biases of `judge` with `teacher` on `pairs`; the Python form of `recuse discover`.
+
+    `options` as in DiscoverConfig, `settings` for what concerns the judge and the pairs.
+    """
+    plan = plan_discovery(DiscoverConfig(settings or AuditConfig(judge, pairs), teacher, **options))
+    try:
+        return run_discovery(plan)
+    finally:
+        plan.close()

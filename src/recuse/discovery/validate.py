@@ -1,0 +1,120 @@
+"""Validation, opened once, and the test part: where a candidate is accepted and how large its effect is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from recuse.discovery.config import DiscoverPlan
+from recuse.discovery.lab import Bench, Lab
+from recuse.discovery.merge import Candidate
+from recuse.discovery.truth import Slip, miss_rate, slips
+from recuse.effects.accept import Decision, accept
+from recuse.effects.contrast import Effect, contrast
+from recuse.effects.race import SHARES, futile, plan_stages
+from recuse.effects.scores import Scores
+from recuse.effects.shams import Shams, Spread
+from recuse.perturb.arms import ORIGINAL, Arm
+from recuse.perturb.shams import bias_arms, placebo_arms, sham_arms
+
+
+@dataclass(frozen=True)
+class Validated:
+    """`calls` are the judgements of candidates' arms that were asked for, `fixed` those without racing; the arms that
+    all candidates share cost `shared`."""
+
+    decisions: tuple[Decision, ...]
+    shams: tuple[Effect, ...]
+    spread: Spread
+    second_placebo: Effect
+    stopped: Mapping[str, str]
+    slips: Mapping[str, Slip]
+    calls: int
+    fixed: int
+    shared: int
+    scores: Scores
+
+
+def validate(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Candidate]) -> Validated:
+    """Test every candidate beside shams and a second placebo, over all of them at once."""
+    c = plan.config
+    first, second = placebo_arms()
+    shams = sham_arms(c.shams, seed=c.judge.seed)
+    shared = [first, second, *shams]
+    lab.rewrite(bench, [(arm, bench.pairs) for arm in shared])
+    lab.judge(bench, [ORIGINAL.id, *(arm.id for arm in shared)])
+    stopped = _race(plan, lab, bench, candidates)
+    miss = miss_rate(lab, bench)
+    scores = bench.scores()
+    arms = [_own(candidate) for candidate in candidates]
+    found = {arm.id: slips(bench.rewrites[arm.id].values(), miss) for arm in arms}
+    sham_effects = tuple(contrast(scores, arm.id) for arm in shams)
+    decisions = accept(
+        [bench.effect(scores, arm) for arm in arms], sham_effects, fdr=c.fdr, min_effect=c.min_effect,
+        truth_excess={arm: slip.excess for arm, slip in found.items()}, stopped=stopped,
+    )  # fmt: skip
+    per_pair = lab.design.calls_per_pair
+    return Validated(
+        decisions=decisions,
+        shams=sham_effects,
+        spread=Shams.of(sham_effects).spread(),
+        second_placebo=contrast(scores, second.id),
+        stopped=stopped,
+        slips=found,
+        calls=sum(len(bench.judged.get(a.id, ())) for c_ in candidates for a in bias_arms(c_.bias)),
+        fixed=sum(len(bias_arms(c_.bias)) for c_ in candidates) * len(bench.pairs) * per_pair,
+        shared=sum(len(bench.judged.get(id, ())) for id in (ORIGINAL.id, *(arm.id for arm in shared))),
+        scores=scores,
+    )
+
+
+def _own(candidate: Candidate) -> Arm:
+    return bias_arms(candidate.bias)[0]
+
+
+def _race(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Candidate]) -> dict[str, str]:
+    """Rewrite and judge the candidates stage by stage; the arms that were stopped, and why."""
+    c = plan.config
+    stages = plan_stages([p.group for p in bench.pairs], shares=SHARES if c.racing else (1.0,), seed=c.judge.seed)
+    running, stopped = list(candidates), dict[str, str]()
+    for stage in stages:
+        pairs = [pair for pair in bench.pairs if pair.group in stage]
+        arms = [arm for candidate in running for arm in bias_arms(candidate.bias)]
+        if not pairs or not arms:
+            continue
+        lab.rewrite(bench, [(arm, pairs) for arm in arms])
+        lab.judge(bench, [arm.id for arm in arms])
+        scores = bench.scores()
+        for candidate in list(running):
+            arm = _own(candidate)
+            why = futile(bench.effect(scores, arm), bench.groups, min_effect=c.min_effect, fdr=c.fdr)
+            if why is not None:
+                stopped[arm.id] = why
+                running.remove(candidate)
+    return stopped
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The effects on the untouched part, by bias id: against the placebo and against the original."""
+
+    effects: Mapping[str, Effect]
+    against_original: Mapping[str, Effect]
+    scores: Scores | None
+
+
+def test(plan: DiscoverPlan, lab: Lab, bench: Bench, accepted: Sequence[Candidate]) -> Tested:
+    """Measure each accepted bias once on pairs that nothing has seen: the effect that the report states."""
+    if not accepted:
+        return Tested({}, {}, None)
+    first = placebo_arms()[0]
+    arms = [arm for candidate in accepted for arm in bias_arms(candidate.bias)]
+    lab.rewrite(bench, [(arm, bench.pairs) for arm in (first, *arms)])
+    lab.judge(bench, [ORIGINAL.id, first.id, *(arm.id for arm in arms)])
+    scores = bench.scores()
+    own = {arm.bias or "": arm for arm in arms if arm.kind == "bias"}
+    return Tested(
+        {id: bench.effect(scores, arm) for id, arm in own.items()},
+        {id: contrast(scores, arm.id, ORIGINAL.id) for id, arm in own.items()},
+        scores,
+    )
