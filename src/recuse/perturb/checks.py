@@ -10,8 +10,9 @@ import json
 import math
 import re
 
-from recuse.perturb.answers import code_of, same_answer
+from recuse.perturb.answers import same_answer
 from recuse.perturb.arms import Arm, Fault
+from recuse.perturb.code import code_of
 from recuse.perturb.leftovers import speaks_of_rewriting, spoken_names
 from recuse.prompts import Prompt, transcript
 from recuse.types import Ask, Pair, Reply, Sampling
@@ -21,7 +22,6 @@ from recuse.verdict.text import split_thinking
 TOLERANCE = 0.10  # of the length, unless the bias is about length
 VERIFIER = "verifier"  # what `check` says of a final answer that code cannot compare
 BROKEN: frozenset[Fault] = frozenset({"answer_changed", "repaired"})  # faults of truth: over 5 % of an arm void it
-_OBJECT = re.compile(r"\{[^{}]*\}", re.DOTALL)
 
 
 def length_limits(before: str) -> tuple[int, int]:
@@ -110,9 +110,10 @@ def read_verify(reply: Reply) -> tuple[Fault, ...]:
 
     The last JSON object with the keys of the prompt counts: "same" and "repaired", both true or false.
     """
-    for match in reversed(_OBJECT.findall(split_thinking(reply.text)[0])):
+    text = split_thinking(reply.text)[0]
+    for opening in reversed([match.start() for match in re.finditer(r"\{", text)]):
         try:
-            said = json.loads(match, strict=False)
+            said, _ = json.JSONDecoder(strict=False).raw_decode(text, opening)
         except ValueError:
             continue
         same, repaired = said.get("same"), said.get("repaired")
