@@ -8,6 +8,7 @@ import random
 import time
 
 import pytest
+from planted import near
 
 from recuse.asks import Design, make_asks
 from recuse.backends import open_backend
@@ -67,11 +68,6 @@ def rate(found, view=None, pairs=None) -> float:
     """Share of "chosen" in one view, among the given pairs."""
     values = [v == "chosen" for (p, w, _), v in found.items() if view in (None, w) and (pairs is None or p in pairs)]
     return sum(values) / len(values)
-
-
-def near(observed: float, expected: float, n: int) -> bool:
-    """Within four binomial standard errors: a right judge misses once in 16,000 tries, and the draws are fixed."""
-    return abs(observed - expected) < 4 * math.sqrt(max(expected * (1 - expected), 0.01) / n)
 
 
 def sigmoid(x: float) -> float:

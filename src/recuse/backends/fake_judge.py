@@ -47,6 +47,7 @@ class Planted:
 
 def arm_effect(planted: Planted, arm: str) -> float:
     """What all rejected answers of an arm gain in log odds by being in it: the scatter of `sham_sd`."""
+    arm = arm.removeprefix("explain:0:")  # a case of that arm, judged again with reasons
     if not planted.sham_sd or arm == "original" or arm.startswith("placebo"):
         return 0.0
     return planted.sham_sd * _normal(planted.seed, "arm", arm)
@@ -132,20 +133,25 @@ class Judge:
         else:
             first = 1.0 / (1.0 + math.exp(-max(-EXTREME, min(EXTREME, first_odds))))
             masses, label = (first, 1.0 - first, 0.0), labels[0 if first_odds > 0 else 1]
+        why = self._reasons(ask, first_odds)
         if ask.schema is not None:
-            return Said(fill_schema(ask.schema, label))
+            return Said(fill_schema(ask.schema, label, words=why or "planted"))
         logprobs = None
         if self.planted.logprobs and ask.sampling.top_logprobs:
             seen = [
                 (name, math.log((1 - _OUTSIDE) * mass)) for name, mass in zip(labels, masses, strict=False) if mass > 0
             ]
             logprobs = (*seen, ("The", math.log(_OUTSIDE)))
-        form = self._form(ask)
-        text = form.format(label)
-        if form == _REASONED and first_odds is not None and self._word:
-            p, tag = self.planted, "answer_a" if first_odds > 0 else "answer_b"
-            text = f"{explain(ask, liked=self._word, rate=p.explain, seed=p.seed, preferred=tag)}\n{text}"
-        return Said(text, logprobs=logprobs)
+        text = self._form(ask).format(label)
+        return Said(f"{why}\n{text}" if why else text, logprobs=logprobs)
+
+    def _reasons(self, ask: Ask, first_odds: float | None) -> str:
+        """What stands before the verdict: nothing, unless the prompt wants reasons and the judge likes a word."""
+        p = self.planted
+        if not self._word or first_odds is None or (ask.schema is None and self._form(ask) != _REASONED):
+            return ""
+        preferred = "answer_a" if first_odds > 0 else "answer_b"
+        return explain(ask, liked=self._word, rate=p.explain, seed=p.seed, preferred=preferred)
 
     def _score(self, ask: Ask, points: int) -> Said:
         return Said(f"Rating: [[{points}]]" if ask.schema is None else fill_schema(ask.schema, points))

@@ -3,9 +3,10 @@
     fake/teacher=1,accuracy=0.8,carry=0.3,keep=1.0,length=0.0,refuse=0,seed=1
 
 It works on the prompts that ship with recuse, which it tells apart by the properties of their JSON schema. A rewrite
-puts in the markers of `backends.fake_world` that the instruction quotes, fills up with small words to about 8 % more
-characters in every arm alike, and keeps the last line (of a single line the last sentence, of a single sentence the
-last word). All draws come from a hash of (seed, the prompt's text, repeat), never from the arm or the pair.
+puts in the markers of `backends.fake_world` that the instruction quotes and fills up with small words to about 8 % more
+characters in every arm alike, within the limits that the prompt states. It keeps the last line; of a single line the
+last sentence, of a single sentence the last word. All draws come from a hash of (seed, the prompt's text, repeat),
+never from the arm or the pair.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from recuse.errors import UsageError
 from recuse.prompts import canonical
 from recuse.types import Ask
 
-SMALL = ("so", "now", "also", "then", "here", "thus", "just", "quite", "again", "still", "first", "rather", "overall")
+SMALL = ("so", "now", "also", "then", "here", "thus", "just", "quite", "again", "still", "indeed", "overall")
 _REFUSAL = "I'm sorry, but I can't help with rewriting this text."
-_LIMITS = re.compile(r"between (\d+) (?:characters )?and (\d+) characters")
+_LIMITS = re.compile(r"between (\d+) characters.*?\sand (\d+) characters", re.DOTALL)
 _NUMBERED = re.compile(r"^[ \t]*(\d+)[.):]", re.MULTILINE)
 _CODE_LIKE = re.compile(r"[=;{}<>$\\|`]")
 
@@ -71,8 +72,8 @@ class Teacher:
         if carry < t.carry:
             markers.append(WORLD[int(which * len(WORLD))].word)
         found = _LIMITS.search(ask.messages[-1].content)
-        most = int(found[2]) if found else round(1.1 * len(answer))
-        target = min(most, max(round(1.08 * len(answer)), len(answer) + 3))
+        least, most = (int(found[1]), int(found[2])) if found else (0, int(1.1 * len(answer)))
+        target = min(most, max(least, round(1.08 * len(answer)), len(answer) + 3))
         if length < t.length:
             most = target = round(1.3 * len(answer)) + 10
         head, tail = split_final(answer)
@@ -168,11 +169,12 @@ def _same_as(candidate: str, known: str) -> int | None:
 
 
 def _compared(ask: Ask) -> dict[str, bool | str]:
-    """Whether the final answer of the second text is the first's, and whether it is the reference's."""
+    """Whether the final answer of the second text is the first's, and whether it has the reference's words."""
     sides = (("before", "first_text"), ("after", "second_text"))
     before, after = (split_final(_needed(ask, *tags))[1] for tags in sides)
-    reference = split_final(block(ask, "reference", "better_answer") or "")[1]
-    same, right = before.split() == after.split(), after.split() == reference.split()
+    reference = split_final(block(ask, "reference", "better_answer") or "")[1].rstrip(".")
+    same = before.split() == after.split()
+    right = bool(reference) and re.search(rf"(?<!\w){re.escape(reference)}(?!\w)", after) is not None
     return {"same": same, "correct": right, "repaired": right and not same, "reason": "The ends were compared."}
 
 

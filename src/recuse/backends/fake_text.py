@@ -48,8 +48,8 @@ def shown(ask: Ask, tag: str) -> str:
     return found
 
 
-def fill_schema(schema: Any, value: str | int) -> str:
-    """A JSON object of the schema's properties: `value` where it fits, some words elsewhere."""
+def fill_schema(schema: Any, value: str | int, *, words: str = "planted") -> str:
+    """A JSON object of the schema's properties: `value` where it fits, `words` elsewhere."""
     from recuse.prompts import canonical
 
     def fits(part: Any) -> bool:
@@ -57,4 +57,4 @@ def fill_schema(schema: Any, value: str | int) -> str:
             return part.get("type") in ("integer", "number")
         return value in part.get("enum", ())
 
-    return canonical({name: value if fits(part) else "planted" for name, part in schema["properties"].items()})
+    return canonical({name: value if fits(part) else words for name, part in schema["properties"].items()})
