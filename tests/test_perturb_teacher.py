@@ -248,7 +248,8 @@ def test_the_placebo_of_a_length_bias_is_as_long_as_its_rewrite() -> None:
     done = rewrite_all([(AS_LONG, pairs), (LONG, pairs)], teacher, sampling=WRITE)
     # One of two rewrites broke the truth: the arm is void, and no placebo is written for it.
     assert set(done.void) == {"bias:long"}
-    assert done.rewrites["placebo:long"] == {}
+    assert [r.faults for r in done.rewrites["placebo:long"].values()] == [("unmatched",)] * 2
+    assert tally(done.rewrites["placebo:long"].values()).attempts == 0
 
     more["p2"] = more["p1"].replace("001", "002")
     teacher = by_pair(pairs, answer)
@@ -258,6 +259,10 @@ def test_the_placebo_of_a_length_bias_is_as_long_as_its_rewrite() -> None:
     assert n > 1.4 * len(pairs[0].rejected)
     assert f"between {-(-n * 9 // 10)} characters" in text_of(teacher.batches[1][0])
     assert all(rewrite.text for arm in done.rewrites.values() for rewrite in arm.values())
+
+    # Later, beside rewrites that were made before.
+    later = rewrite_all([(AS_LONG, pairs)], teacher, sampling=WRITE, known={"bias:long": done.rewrites["bias:long"]})
+    assert later.rewrites["placebo:long"] == done.rewrites["placebo:long"]
 
 
 def test_a_length_bias_without_measure_fails_too() -> None:

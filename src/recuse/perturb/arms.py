@@ -19,6 +19,7 @@ Fault = Literal[
     "repaired",  # the rejected answer became right
     "named",  # the text speaks of the bias
     "leftover",  # the text speaks of its own rewriting
+    "unmatched",  # the arm that sets its length has no usable rewrite of this pair
     "unverified",  # no check could tell whether the final answer is the same
 ]
 

@@ -117,6 +117,7 @@ def rewrite_all(
     sampling: Sampling,
     wording: Wording | None = None,
     verifier: Verifier | None = None,
+    known: Mapping[str, Mapping[str, Rewrite]] | None = None,
     tries: int = TRIES,
     tight: bool = True,
     run_code: bool = False,
@@ -127,16 +128,17 @@ def rewrite_all(
     those whose final answer code could not compare; without one they count, with the fault "unverified". An arm with
     more than `VOID_OVER` of its final answers broken is written again with the stricter prompt, and is void if that
     breaks as many. Arms with `match` come last: their length is that of the matched arm's rewrite of the same pair.
-    Pairs without one are left out, and so are all pairs of an arm whose match is void.
+    Pairs without one are not asked about, nor is an arm whose match is void: their fault is "unmatched".
 
     ask       answers every request that it is given, in any order
+    known     rewrites made earlier, by arm and pair, for arms that match one of them
     sampling  max_tokens is the most that one rewrite may take
     tight     cut each reply at about twice its longest allowed rewrite; False for a teacher that thinks first
     run_code  as in `checks.check`
 
     Raises ValueError for an arm without an instruction, or one that matches an arm that is not in `work`.
     """
-    ids = {arm.id for arm, _ in work}
+    ids = {arm.id for arm, _ in work} | set(known or {})
     for arm, _ in work:
         if arm.instruction is None:
             raise ValueError(f"the arm {arm.id!r} has no instruction.")
@@ -146,13 +148,27 @@ def rewrite_all(
     done = Rewritten({}, {}, frozenset())
     for matching in (False, True):
         stage = [(arm, pairs) for arm, pairs in work if (arm.match is not None) is matching]
-        worth = [(arm, pairs) for arm, pairs in stage if arm.match not in done.void]
-        part = desk.write(list(_jobs(worth, done.rewrites)), [arm for arm, _ in stage])
+        part = desk.write(list(_jobs(stage, _lengths(known or {}, done))), [arm for arm, _ in stage])
         done = Rewritten(done.rewrites | part.rewrites, done.void | part.void, done.strict | part.strict)
+    for arm, pairs in work:
+        made = done.rewrites[arm.id]
+        for pair in pairs:
+            if pair.id not in made:
+                made[pair.id] = Rewrite(pair.id, arm.id, None, ("unmatched",), 0, before=len(pair.rejected))
     return done
 
 
-def _jobs(stage: Sequence[tuple[Arm, Sequence[Pair]]], known: Mapping[str, Mapping[str, Rewrite]]) -> Iterator[_Job]:
+def _lengths(known: Mapping[str, Mapping[str, Rewrite]], done: Rewritten) -> dict[_Key, str]:
+    """The texts whose length others may match: usable, and of no arm that is void."""
+    texts = {}
+    for made in (known, done.rewrites):
+        for arm, of_arm in made.items():
+            if arm not in done.void:
+                texts.update({(arm, id): rewrite.text for id, rewrite in of_arm.items() if rewrite.text is not None})
+    return texts
+
+
+def _jobs(stage: Sequence[tuple[Arm, Sequence[Pair]]], texts: Mapping[_Key, str]) -> Iterator[_Job]:
     """Pair by pair, so that the requests about one pair, which begin alike, stand side by side."""
     pairs = {pair.id: pair for _, of_arm in stage for pair in of_arm}
     wanted = [(arm, {pair.id for pair in of_arm}) for arm, of_arm in stage]
@@ -161,9 +177,8 @@ def _jobs(stage: Sequence[tuple[Arm, Sequence[Pair]]], known: Mapping[str, Mappi
             if pair.id not in ids:
                 continue
             if arm.match is not None:
-                like = known[arm.match].get(pair.id)
-                if like is not None and like.text is not None:
-                    yield _Job(arm, pair, *length_limits(like.text))
+                if (like := texts.get((arm.match, pair.id))) is not None:
+                    yield _Job(arm, pair, *length_limits(like))
             elif arm.changes_length:
                 yield _Job(arm, pair, *_wide_limits(pair.rejected))
             else:
