@@ -62,7 +62,7 @@ def test_missing_bounds_by_hand() -> None:
 def test_missing_bounds_hold_every_completion() -> None:
     rng = np.random.default_rng(1)
     x, gone, groups = rng.random(300), rng.random(300) < 0.1, rng.integers(0, 80, 300)
-    found = stats.missing_bounds(x, gone, bounds=(0, 1), groups=groups)
+    found = stats.missing_bounds(x, missing=gone, bounds=(0, 1), groups=groups)
     for _ in range(50):
         full = stats.clustered_mean(np.where(gone, rng.random(300), x), groups=groups)
         assert found.low <= full.estimate <= found.high
@@ -75,12 +75,111 @@ def test_missing_bounds_cover_the_truth_when_what_is_missing_is_chosen_to_mislea
     for _ in range(runs):
         x = (rng.random(300) < 0.5).astype(float)
         gone = (x == 1) & (rng.random(300) < 0.2)
-        found = stats.missing_bounds(x, gone, bounds=(0, 1))
+        found = stats.missing_bounds(x, missing=gone, bounds=(0, 1))
         ours += found.interval[0] <= 0.5 <= found.interval[1]
         low, high = stats.clustered_mean(x[~gone]).interval
         naive += low <= 0.5 <= high
     assert naive / runs < 0.65
     assert stats.clopper_pearson(ours, runs, level=0.99).interval[1] >= 0.95
+
+
+def test_bounds_of_a_difference_by_hand() -> None:
+    # Exposed: 1, 1, missing; others: 0, 1, missing, missing. Least: 2/3 - 3/4; greatest: 3/3 - 1/4.
+    values, exposed = [1, 1, None, 0, 1, None, None], np.array([1, 1, 1, 0, 0, 0, 0], dtype=bool)
+
+    def gap(v: np.ndarray, rows: np.ndarray) -> stats.Estimate:
+        return stats.risk_difference(v, exposed[rows])
+
+    found = stats.completion_bounds(values, gap, bounds=(0, 1), rises=exposed)
+    assert (found.estimate, found.low, found.high) == pytest.approx((0.5, 2 / 3 - 3 / 4, 3 / 4))
+    assert (found.n, found.missing, found.pvalue) == (4, 3, 1.0)
+    least = stats.risk_difference([1, 1, 0, 0, 1, 1, 1], exposed)
+    most = stats.risk_difference([1, 1, 1, 0, 1, 0, 0], exposed)
+    assert found.interval == (least.interval[0], most.interval[1])
+    # Without missing values it is the statistic itself.
+    whole = stats.completion_bounds([1, 1, 0, 0, 1, 1, 1], gap, bounds=(0, 1), rises=exposed)
+    assert (whole.estimate, whole.low, whole.high, whole.interval, whole.pvalue) == (
+        least.estimate, least.estimate, least.estimate, least.interval, least.pvalue,
+    )  # fmt: skip
+
+
+def test_bounds_of_a_ratio_of_rates_by_hand() -> None:
+    first = np.arange(20) < 10
+    values = [1.0] * 4 + [None] + [0.0] * 5 + [1.0] * 8 + [None] + [0.0]
+
+    def ratio(v: np.ndarray, rows: np.ndarray) -> stats.Estimate:
+        mine, theirs = v[first[rows]], v[~first[rows]]
+        return stats.impact_ratio(mine.sum(), mine.size, theirs.sum(), theirs.size)
+
+    found = stats.completion_bounds(values, ratio, bounds=(0, 1), rises=first, null=1.0)
+    assert (found.low, found.high) == pytest.approx((0.4 / 0.9, 0.5 / 0.8))
+    assert found.pvalue == stats.impact_ratio(5, 10, 8, 10).pvalue
+    # The reference may be 0 of 2: no bound above, and the reason.
+    few = [1.0, 0.0, 0.0, None]
+    first = np.array([1, 1, 0, 0], dtype=bool)
+    open_ended = stats.completion_bounds(few, ratio, bounds=(0, 1), rises=first)
+    assert (open_ended.low, open_ended.high, open_ended.interval) == (1.0, None, None)
+    assert "reference rate is 0" in open_ended.reason
+
+
+@pytest.mark.parametrize("kind", ["clustered", "stratified"])
+def test_no_completion_leaves_the_bounds_of_a_difference(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    x, gone, exposed = rng.random(240), rng.random(240) < 0.1, rng.random(240) < 0.4
+    strata, groups = rng.integers(0, 6, 240), rng.integers(0, 60, 240)
+
+    def gap(v: np.ndarray, rows: np.ndarray) -> stats.Estimate:
+        if kind == "clustered":
+            return stats.clustered_difference(v, exposed[rows], groups=groups[rows])
+        return stats.stratified_difference(v, exposed[rows], strata=strata[rows], groups=groups[rows])
+
+    found = stats.completion_bounds(x, gap, bounds=(0, 1), missing=gone, rises=exposed)
+    assert found.low < found.estimate < found.high
+    every = np.ones(240, dtype=bool)
+    for _ in range(60):
+        fill = rng.random(240) if rng.random() < 0.5 else rng.integers(0, 2, 240)
+        full = gap(np.where(gone, fill, x), every)
+        assert found.low <= full.estimate <= found.high
+        assert found.interval[0] <= full.interval[0] < full.interval[1] <= found.interval[1]
+
+
+def test_bounds_of_a_difference_cover_it_when_what_is_missing_is_chosen_to_mislead() -> None:
+    # No difference, but a third of the exposed' ones is missing.
+    rng, runs, naive, ours, wrong = np.random.default_rng(6), 1000, 0, 0, 0
+    exposed = np.arange(300) < 150
+
+    def gap(v: np.ndarray, rows: np.ndarray) -> stats.Estimate:
+        return stats.risk_difference(v, exposed[rows])
+
+    for _ in range(runs):
+        x = (rng.random(300) < 0.5).astype(float)
+        gone = exposed & (x == 1) & (rng.random(300) < 1 / 3)
+        found = stats.completion_bounds(x, gap, bounds=(0, 1), missing=gone, rises=exposed)
+        ours += found.interval[0] <= 0 <= found.interval[1]
+        wrong += found.pvalue <= 0.05
+        seen = gap(x[~gone], ~gone)
+        naive += seen.interval[0] <= 0 <= seen.interval[1]
+    assert naive / runs < 0.8
+    assert stats.clopper_pearson(ours, runs, level=0.99).interval[1] >= 0.95
+    assert stats.clopper_pearson(wrong, runs, level=0.99).interval[0] <= 0.05
+
+
+def test_what_completions_cannot_use_is_refused() -> None:
+    def mean(v: np.ndarray, rows: np.ndarray) -> stats.Estimate:
+        return stats.clustered_mean(v)
+
+    for refused, match in (
+        (lambda: stats.completion_bounds([0.5, 2.0], mean, bounds=(0, 1)), "not between"),
+        (lambda: stats.completion_bounds([0.5, None], mean, bounds=(1, 0)), "under the upper"),
+        (lambda: stats.completion_bounds([0.5, None], mean, bounds=(0, 1), rises=[True]), "entries of rises"),
+        (lambda: stats.completion_bounds([0.5, None], mean, bounds=(0, 1), rises=[0.5, 1]), "rises must be"),
+        (lambda: stats.missing_bounds(["a", None], bounds=(0, 1)), "must be numbers"),
+        (lambda: stats.missing_bounds([[0.1], [0.2]], bounds=(0, 1)), "one-dimensional"),
+        (lambda: stats.missing_bounds([0.1, float("inf")], bounds=(0, 1)), "finite"),
+        (lambda: stats.failure_gap([True, False], group=["a", None], a="a", b="b"), "None at place 1"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            refused()
 
 
 def test_degenerate_missing_values_have_their_stated_answer() -> None:
@@ -116,7 +215,7 @@ def test_degenerate_missing_values_have_their_stated_answer() -> None:
 def test_equivalence_rule(
     interval: tuple[float, float] | None, low: float | None, high: float | None, outcome: str
 ) -> None:
-    assert stats.equivalence(interval, low, high) == outcome
+    assert stats.equivalence(interval, low=low, high=high) == outcome
 
 
 def test_equivalence_agrees_with_two_one_sided_tests() -> None:
@@ -128,7 +227,7 @@ def test_equivalence_agrees_with_two_one_sided_tests() -> None:
         x = rng.normal(shift, 1, size=100)
         interval = stats.mean_interval(x, level=0.90).interval
         p = DescrStatsW(x).ttost_mean(-0.3, 0.3)[0]
-        outcomes.append(stats.equivalence(interval, -0.3, 0.3))
+        outcomes.append(stats.equivalence(interval, low=-0.3, high=0.3))
         assert (outcomes[-1] == "pass") == (p <= 0.05)
     assert set(outcomes) == {"pass", "fail", "warn"}
 
@@ -136,7 +235,8 @@ def test_equivalence_agrees_with_two_one_sided_tests() -> None:
 def test_a_true_gap_at_the_edge_passes_or_fails_at_most_at_its_level() -> None:
     rng, runs = np.random.default_rng(4), 2000
     outcomes = [
-        stats.equivalence(stats.mean_interval(x).interval, -0.2, 0.2) for x in rng.normal(0.2, 0.5, size=(runs, 60))
+        stats.equivalence(stats.mean_interval(x).interval, low=-0.2, high=0.2)
+        for x in rng.normal(0.2, 0.5, size=(runs, 60))
     ]
     for outcome in ("pass", "fail"):
         assert stats.clopper_pearson(outcomes.count(outcome), runs, level=0.99).interval[0] <= 0.025
@@ -144,6 +244,6 @@ def test_a_true_gap_at_the_edge_passes_or_fails_at_most_at_its_level() -> None:
 
 def test_a_tolerance_in_the_wrong_order_is_refused() -> None:
     with pytest.raises(ValueError, match="from low to high"):
-        stats.equivalence((0, 1), 0.2, 0.1)
+        stats.equivalence((0, 1), low=0.2, high=0.1)
     with pytest.raises(ValueError, match="from low to high"):
-        stats.equivalence((1, 0), 0.1, 0.2)
+        stats.equivalence((1, 0), low=0.1, high=0.2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,17 @@ def test_missing_values_may_be_masked_and_weights_enter_the_means() -> None:
         [1, 0, 0, 1, 1], template=[1, 1, 1, 2, 2], group=list("aabab"), a="a", b="b", weight=[3, 1, 1, 1, 1]
     )
     assert found.estimate == pytest.approx(3 / 8)
+
+
+def test_resampled_gaps_are_kept_on_request() -> None:
+    rng = np.random.default_rng(6)
+    rows = {"template": np.repeat(np.arange(40), 2), "group": [0, 1] * 40, "a": 0, "b": 1, "resamples": 800}
+    x = rng.normal(size=80)
+    found = stats.paired_gap(x, **rows, keep=True)
+    assert found.distribution.shape == (800,)
+    assert found.distribution.mean() == pytest.approx(found.estimate, abs=0.05)
+    assert found.distribution.std() == pytest.approx((x[::2] - x[1::2]).std() / math.sqrt(40), rel=0.1)
+    assert stats.paired_gap(x, **rows).distribution is None
 
 
 def test_strata_are_weighted_by_their_rows_by_hand() -> None:
@@ -157,6 +169,9 @@ def test_more_than_two_groups_are_compared_in_pairs_or_against_the_rest() -> Non
     # Balanced: v minus the rest is the mean of v - u and v - w.
     assert rest[1].estimate == pytest.approx((pairs[2].estimate - pairs[0].estimate) / 2)
     assert rest[1].pvalue_adjusted < 0.01
+    # Two groups have one gap; tested twice it would count twice.
+    two = stats.paired_gaps(x[group != "w"], template=template[group != "w"], group=group[group != "w"], against="rest")
+    assert [(g.a, g.b, g.pvalue_adjusted == g.pvalue) for g in two] == [("u", "v", True)]
     mixed = stats.paired_gaps([1, 0, 1], template=[1, 1, 1], group=["a", 3, "z"], bounds=(0, 1))
     assert len(mixed) == 3
 
@@ -225,11 +240,18 @@ def test_degenerate_input_has_its_stated_answer() -> None:
     ("change", "message"),
     [
         ({"values": [1.0, float("nan")]}, "None for a missing"),
-        ({"values": [1.0, 2.0], "bounds": (0, 1)}, "not between 0 and 1"),
-        ({"template": ["p"]}, "entries of template"),
+        ({"values": [1.0, 2.0], "bounds": (0, 1)}, "not between"),
+        ({"template": ["p"]}, "2 values and 1 templates"),
         ({"group": ["a"]}, "2 values and 1 groups"),
         ({"b": "a"}, "different groups"),
         ({"weight": [1, 0]}, "weight"),
+        ({"weight": [1, 1e-200]}, "weight"),
+        ({"bounds": (0, float("inf"))}, "bounds must be finite"),
+        ({"values": [1.0, 1e200]}, "at most"),
+        ({"values": ["1", "0"]}, "must be numbers"),
+        ({"template": ["p", None]}, "templates has None at place 1"),
+        ({"group": ["a", float("nan")]}, "groups has NaN at place 1"),
+        ({"stratum": np.ma.masked_array([1, 2], mask=[0, 1])}, "strata has masked"),
         ({"missing": [True]}, "mask of missing"),
     ],
 )

@@ -19,16 +19,18 @@ def test_templates_needed_agree_with_statsmodels(gap: float, sd: float) -> None:
     from statsmodels.stats.power import TTestPower
 
     plan = stats.design_for_gap(gap, sd_template=sd)
-    assert plan.power == pytest.approx(TTestPower().power(abs(gap) / sd, plan.n, 0.05))
-    assert plan.power >= 0.8 > TTestPower().power(abs(gap) / sd, plan.n - 1, 0.05)
+    assert plan.power == pytest.approx(TTestPower().power(abs(gap) / sd, plan.templates, 0.05))
+    assert plan.power >= 0.8 > TTestPower().power(abs(gap) / sd, plan.templates - 1, 0.05)
 
 
 def test_names_and_seeds_enter_by_hand() -> None:
     # 0.1^2 + 2 * 0.3^2 / 3 + 2 * 0.6^2 / (3 * 4) = 0.01 + 0.06 + 0.06
     parts = {"sd_template": 0.1, "sd_name": 0.3, "sd_seed": 0.6, "names": 3, "seeds": 4}
     whole = stats.design_for_gap(0.1, sd_template=math.sqrt(0.13))
-    assert stats.design_for_gap(0.1, **parts) == whole
-    assert stats.detectable_gap(whole.n, power=whole.power, **parts) == pytest.approx(0.1)
+    found = stats.design_for_gap(0.1, **parts)
+    assert (found.templates, found.calls) == (whole.templates, whole.templates * 24)
+    assert found.power == pytest.approx(whole.power)
+    assert stats.detectable_gap(whole.templates, power=whole.power, **parts).gap == pytest.approx(0.1)
 
 
 def test_detectable_gap_is_found_as_often_as_it_says_down_to_two_templates() -> None:
@@ -36,7 +38,7 @@ def test_detectable_gap_is_found_as_often_as_it_says_down_to_two_templates() -> 
 
     rng = np.random.default_rng(0)
     for templates in (2, 3, 12):
-        gap = stats.detectable_gap(templates, sd_template=1.0)
+        gap = stats.detectable_gap(templates, sd_template=1.0).gap
         drawn = rng.normal(gap, 1, size=(20_000, templates))
         reach = t.ppf(0.975, templates - 1) * drawn.std(axis=1, ddof=1) / math.sqrt(templates)
         assert np.mean(np.abs(drawn.mean(axis=1)) > reach) == pytest.approx(0.8, abs=0.012)
@@ -45,7 +47,7 @@ def test_detectable_gap_is_found_as_often_as_it_says_down_to_two_templates() -> 
 def test_the_closed_form_holds_for_yes_or_no_decisions() -> None:
     # Rates 0.45 and 0.6, nothing but decisions vary: variance of a decision about 0.245.
     plan = stats.design_for_gap(0.15, sd_template=0.0, sd_seed=math.sqrt(0.24375), names=2, seeds=2)
-    simulated = stats.power_paired_gap(0.6, 0.45, templates=plan.n, names=2, seeds=2, runs=1000)
+    simulated = stats.power_paired_gap(0.6, 0.45, templates=plan.templates, names=2, seeds=2, runs=1000)
     assert simulated.estimate == pytest.approx(plan.power, abs=0.05)
     assert simulated.interval[0] < simulated.estimate < simulated.interval[1]
 
@@ -149,11 +151,14 @@ def test_what_cannot_be_decided_gives_none_and_the_reason() -> None:
 
 
 def test_extremes_have_their_stated_answer() -> None:
-    assert stats.design_for_gap(5.0, sd_template=1e-9).n == 2
+    assert stats.design_for_gap(5.0, sd_template=1e-9).templates == 2
     assert stats.labels_for_kappa(1.0, prevalence=0.5, half_width=0.05).n > 40
     assert stats.labels_for_kappa(1.0, prevalence=0.5, threshold=0.8).n > 10
     assert stats.labels_for_kappa(-0.1, prevalence=0.9, half_width=0.1).n > 10
-    assert stats.detectable_gap(30, sd_template=1.0, power=0.03) == 0  # less than the level
+    assert stats.labels_for_kappa(0.5, prevalence=0.5, half_width=1.5).n == 2  # one item has no kappa
+    assert stats.labels_for_kappa(0.5, prevalence=1e-320, threshold=0.4).n is None
+    assert stats.labels_for_kappa(1e-200, prevalence=0.5, threshold=0.0).n is None
+    assert stats.detectable_gap(30, sd_template=1.0, power=0.03).gap == 0  # less than the level
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -10,21 +10,16 @@ from recuse.stats.bootstrap import BootstrapEstimate, bootstrap_mean
 from recuse.stats.cells import NameMean, TemplateGap
 from recuse.stats.chance import Agreement
 from recuse.stats.clustered import clustered_mean, test_bound
+from recuse.stats.designs import Design, design_for_gap, detectable_gap
 from recuse.stats.difference import clustered_difference, test_difference_bound
 from recuse.stats.equivalence import Outcome, equivalence
 from recuse.stats.labels import labels_for_kappa
 from recuse.stats.location import mean_interval
 from recuse.stats.logistic import LogisticFit, logistic
-from recuse.stats.missing import FailureGap, MissingBounds, failure_gap, missing_bounds
+from recuse.stats.missing import FailureGap, MissingBounds, completion_bounds, failure_gap, missing_bounds
 from recuse.stats.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm, planned_adjustment
 from recuse.stats.paired import PairedGap, paired_gap, paired_gaps
-from recuse.stats.planning import (
-    Plan,
-    design_for_gap,
-    detectable_gap,
-    pairs_for_rate,
-    power_paired_gap,
-)
+from recuse.stats.planning import Plan, pairs_for_rate, power_paired_gap
 from recuse.stats.power import pairs_needed
 from recuse.stats.proportions import (
     clopper_pearson,
@@ -56,6 +51,7 @@ __all__ = [
     "BootstrapEstimate",
     "ConfidenceSequence",
     "ConfusionTable",
+    "Design",
     "EValue",
     "Estimate",
     "FailureGap",
@@ -76,6 +72,7 @@ __all__ = [
     "clustered_difference",
     "clustered_mean",
     "cohen_kappa",
+    "completion_bounds",
     "confidence_sequence",
     "confusion_table",
     "design_for_gap",

@@ -6,15 +6,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from recuse.stats.chance import as_list
-from recuse.stats.inputs import Bounds, encode
+from recuse.stats.inputs import HUGE, Array, Bounds, Codes, checked_bounds, encode, labelled, numbers, within
 from recuse.stats.missing import Labels, Mask, split_missing
 from recuse.stats.sample import Sample, sample
-
-Array = NDArray[np.float64]
-Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +62,16 @@ class Rows:
         bounds: Bounds | None,
     ) -> Rows:
         x, gone = split_missing(values, missing)
-        # As plain lists: a pandas Series would be read by its index instead of by position.
-        template = as_list(template)
-        name = None if name is None else as_list(name)
-        stratum = None if stratum is None else as_list(stratum)
         n = x.size
-        for what, labels in (("template", template), ("stratum", stratum), ("name", name)):
-            if labels is not None and len(labels) != n:
-                raise ValueError(f"there are {n} values and {len(labels)} entries of {what}; each value needs one.")
-        w = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
-        if w.shape != x.shape or not np.isfinite(w).all() or not (w > 0).all():
-            raise ValueError("weight must be one positive number for each value.")
+        template = listed(template, n, "templates")
+        name = None if name is None else listed(name, n, "names")
+        stratum = None if stratum is None else listed(stratum, n, "strata")
+        w = np.ones(n) if weight is None else numbers(weight, "weight")
+        if w.shape != x.shape or not (w >= 1 / HUGE).all():
+            raise ValueError(f"weight must be one number for each value, positive and not under {1 / HUGE:g}.")
         if bounds is not None:
-            if not bounds[0] < bounds[1]:
-                raise ValueError(f"the lower bound must be under the upper one, got {bounds}.")
-            outside = ~gone & ((x < bounds[0]) | (x > bounds[1]))
-            if outside.any():
-                place = int(outside.argmax())
-                raise ValueError(f"value {x[place]} at place {place} is not between {bounds[0]} and {bounds[1]}.")
+            bounds = checked_bounds(bounds)
+            within(np.where(gone, bounds[0], x), bounds)
         cell = encode(template, n) if stratum is None else encode(list(zip(template, stratum, strict=True)), n)
         return cls(x, gone, w, template, stratum, name, cell, bounds)
 
@@ -114,7 +102,7 @@ class Cells:
 
     def gaps(self, x: Array, there: Mask) -> tuple[Array, Mask]:
         """First minus second mean of each cell, and in which cells both exist."""
-        (mean_a, n_a), (mean_b, n_b) = self._means(x, there)
+        (mean_a, n_a), (mean_b, n_b) = self.means(x, there)
         return mean_a - mean_b, (n_a > 0) & (n_b > 0)
 
     def sample(self, gaps: Array, usable: Mask, bounds: Bounds | None) -> Sample:
@@ -123,13 +111,13 @@ class Cells:
         span = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
         if span is not None:
             g = np.clip(g, *span)  # a mean may leave the bounds by a rounding
-        data = sample(g, groups=self.template[usable], bounds=span, weights=self._shares(usable))
+        data = sample(g, groups=self.template[usable], bounds=span, weights=self.shares(usable))
         assert data is not None
         return data
 
     def template_sums(self, gaps: Array, usable: Mask) -> Array:
         """One weighted sum of gaps for each template with a usable cell."""
-        sums = np.bincount(self.template[usable], self._shares(usable) * gaps[usable])
+        sums = np.bincount(self.template[usable], self.shares(usable) * gaps[usable])
         return np.asarray(sums[np.unique(self.template[usable])], dtype=np.float64)
 
     def templates_without(self, usable: Mask) -> tuple[Hashable, ...]:
@@ -138,14 +126,14 @@ class Cells:
         return tuple(name for code, name in names.items() if code not in used)
 
     def table(self, x: Array, there: Mask) -> tuple[TemplateGap, ...]:
-        columns = [column.tolist() for mean_and_count in self._means(x, there) for column in mean_and_count]
+        columns = [column.tolist() for mean_and_count in self.means(x, there) for column in mean_and_count]
         table = []
         for (template, stratum), mean_a, k, mean_b, m in zip(self.labels, *columns, strict=True):
             gap = mean_a - mean_b if k and m else None
             table.append(TemplateGap(template, stratum, k, m, mean_a if k else None, mean_b if m else None, gap))
         return tuple(table)
 
-    def _means(self, x: Array, there: Mask) -> list[tuple[Array, Codes]]:
+    def means(self, x: Array, there: Mask) -> list[tuple[Array, Codes]]:
         """For each group the mean in each cell, 0 where it has no values, and the number of values."""
         result, cells = [], len(self.labels)
         for rows in (self.side & there, ~self.side & there):
@@ -155,7 +143,7 @@ class Cells:
             result.append((means, np.bincount(cell, minlength=cells)))
         return result
 
-    def _shares(self, usable: Mask) -> Array:
+    def shares(self, usable: Mask) -> Array:
         """The weight of each usable cell: its stratum's rows divided among the stratum's usable cells; mean 1."""
         if (self.stratum == 0).all():
             return np.ones(int(usable.sum()))
@@ -178,3 +166,9 @@ def name_means(rows: Rows, sides: Sequence[tuple[Hashable, Mask]]) -> tuple[Name
         for name, count, k, total in zip(dict.fromkeys(labels), counts, n, totals, strict=True):
             means.append(NameMean(name, group, k, count - k, total / k if k else None))
     return tuple(means)
+
+
+def listed(labels: Labels, n: int, what: str) -> list[Hashable]:
+    """The labels by position (a pandas Series would be read by its index), as Python's own values."""
+    found = labelled(labels, n, what)
+    return found.tolist() if isinstance(found, np.ndarray) else found

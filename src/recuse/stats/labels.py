@@ -50,7 +50,10 @@ def labels_for_kappa(
             raise ValueError(f"kappa lies between {lowest:.3g} and 1 at this prevalence, got {value}.")
     z, cut = float(ndtri((1 + level) / 2)), 0.0 if threshold is None else threshold
     if half_width is not None:
-        plan = half_width_plan(lambda n: _limits(kappa, prevalence, z / math.sqrt(n), lowest), half_width, _THEORY)
+        # One item has no kappa.
+        plan = half_width_plan(
+            lambda n: _limits(kappa, prevalence, z / math.sqrt(n), lowest), half_width, _THEORY, first=2
+        )
     else:
         plan = _threshold_plan(kappa, cut, prevalence, z, power)
     if plan.n is None or plan.n > _SIMULATED:
@@ -73,9 +76,10 @@ def _threshold_plan(kappa: float, threshold: float, prevalence: float, z: float,
     if kappa == threshold:
         return Plan(None, _THEORY, reason="kappa is at the threshold")
     far, here, there = abs(kappa - threshold), _sd(kappa, prevalence), _sd(threshold, prevalence)
-    n = max(2, math.ceil((max(0.0, z * there + float(ndtri(power)) * here) / far) ** 2))
-    if n > MOST:
+    root = max(0.0, z * there + float(ndtri(power)) * here) / far
+    if root > math.sqrt(MOST):
         return Plan(None, _THEORY, reason=UNREACHABLE)
+    n = max(2, math.ceil(root**2))
     return Plan(n, _THEORY, power=float(ndtr((far * math.sqrt(n) - z * there) / here)) if here > 0 else 1.0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from recuse.stats.clustered import clustered_mean
 from recuse.stats.difference import clustered_difference, test_difference_bound
-from recuse.stats.inputs import Groups, encode
+from recuse.stats.inputs import Array, Bounds, Groups, checked_bounds, encode, labelled, numbers, within
 from recuse.stats.results import Estimate, OneSided, check_level
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Labels = Sequence[Hashable] | NDArray[np.generic]
 
@@ -31,19 +30,16 @@ class FailureGap(Estimate):
 
 
 @dataclass(frozen=True, slots=True)
-class MissingBounds:
-    """What a mean could be for any values in place of the missing ones."""
+class MissingBounds(Estimate):
+    """What a statistic could be for any values in place of the missing ones.
 
-    estimate: float | None  # over the values that are there
-    low: float | None  # every missing value at the lower bound
-    high: float | None
-    interval: tuple[float, float] | None  # from the lower limit of the low completion to the upper of the high one
-    n: int  # values that are there
-    missing: int
-    groups: int
-    method: str
-    level: float
-    reason: str | None = None
+    `estimate` is that of the values that are there, `n` their number; `interval` runs from the lower limit of the least
+    completion to the upper limit of the greatest, and `pvalue` is the largest over the completions.
+    """
+
+    low: float | None = None  # the least that any completion gives
+    high: float | None = None
+    missing: int = 0
 
 
 def failure_gap(
@@ -83,37 +79,100 @@ def failure_gap_of(
 
 def missing_bounds(
     values: ArrayLike,
-    missing: ArrayLike | None = None,
     *,
-    bounds: tuple[float, float],
+    bounds: Bounds,
+    missing: ArrayLike | None = None,
     groups: Groups | None = None,
     level: float = 0.95,
 ) -> MissingBounds:
     """The mean over all completions of the missing values, worst and best, with the hull of their intervals.
 
     Missing are None, masked entries and rows where `missing` is true. Intervals are those of `clustered_mean`, with
-    every row counted. Raises ValueError for NaN that is not marked missing, values outside the bounds and lengths that
-    differ.
+    every row counted. Worst-case bounds are Manski's (1990, AER 80(2):319). Raises ValueError for NaN that is not
+    marked missing, values outside the bounds and lengths that differ.
     """
     x, gone = split_missing(values, missing)
-    seen = clustered_mean(x[~gone], groups=None if groups is None else encode(groups, x.size)[~gone], bounds=bounds)
-    completed = [clustered_mean(np.where(gone, end, x), groups=groups, bounds=bounds, level=level) for end in bounds]
-    low, high = completed
-    interval = (low.interval[0], high.interval[1]) if low.interval and high.interval else None
-    method = low.method if low.method == high.method else f"{low.method} and {high.method}"
+    codes = None if groups is None else encode(groups, x.size)
+
+    def mean(filled: Array, rows: Mask) -> Estimate:
+        return clustered_mean(filled, groups=None if codes is None else codes[rows], bounds=bounds, level=level)
+
+    return completion_bounds(x, mean, bounds=bounds, missing=gone)
+
+
+def completion_bounds(
+    values: ArrayLike,
+    statistic: Callable[[Array, Mask], Estimate],
+    *,
+    bounds: Bounds,
+    missing: ArrayLike | None = None,
+    rises: ArrayLike | None = None,
+    null: float = 0.0,
+) -> MissingBounds:
+    """Worst-case bounds under missing values for any statistic that rises or falls with each single value.
+
+    `statistic(values, rows)` gets the values of the rows that it shall use, and the mask (n,) that picks these rows
+    from other columns; it is called with the rows that are there, and twice with all rows: missing values put to the
+    bounds so that it is least, and greatest. `rises`: true for each row whose value raises it, false where it falls
+    (default: it rises with all). For a difference of rates, say:
+
+        def gap(v, rows):
+            return risk_difference(v, exposed[rows], groups=question[rows])
+
+        completion_bounds(values, gap, bounds=(0, 1), rises=exposed)
+
+    and likewise for `stratified_difference` (rises where exposed), the ratio of two rates, or a mean. Kappa is not of
+    this kind: what a rating does to it depends on the others. The least and the greatest estimate are sharp (Manski
+    1990, AER 80(2):319; Horowitz & Manski 2000, JASA 95:77). The limits around them are those of these two
+    completions, and hold the whole range (an interval for the truth alone would be a little narrower: Imbens & Manski
+    2004, Econometrica 72:1845). `pvalue` is 1 where some completion gives `null`, else the larger of the two, if the
+    statistic has one. Where a completion has no estimate, there is no bound on that side, and `reason` says why.
+    Raises ValueError for NaN that is not marked missing, values outside the bounds and lengths that differ.
+    """
+    low, high = checked_bounds(bounds)
+    x, gone = split_missing(values, missing)
+    within(np.where(gone, low, x), (low, high))
+    up = np.ones(x.size, dtype=np.bool_) if rises is None else _mask(rises, "rises")
+    if up.size != x.size:
+        raise ValueError(f"there are {x.size} values and {up.size} entries of rises; each value needs one.")
+    seen = statistic(x[~gone], ~gone)
+    if gone.any():
+        least, most = (
+            statistic(np.where(gone, np.where(up, first, second), x), np.ones_like(gone))
+            for first, second in ((low, high), (high, low))
+        )
+    else:
+        least = most = seen
+    reasons = dict.fromkeys(found.reason for found in (least, most) if found.reason)
+    methods = " and ".join(dict.fromkeys((least.method, most.method)))
     return MissingBounds(
-        seen.estimate, low.estimate, high.estimate, interval, int((~gone).sum()), int(gone.sum()), low.groups,
-        f"all completions; {method}", level, low.reason,
-    )  # fmt: skip
+        seen.estimate,
+        (least.interval[0], most.interval[1]) if least.interval and most.interval else None,
+        int((~gone).sum()),
+        least.groups,
+        f"all completions; {methods}",
+        seen.level,
+        _largest(least, most, null),
+        "; ".join(reasons) or None,
+        low=least.estimate,
+        high=most.estimate,
+        missing=int(gone.sum()),
+    )
+
+
+def _largest(least: Estimate, most: Estimate, null: float) -> float | None:
+    """The larger p-value of two completions, 1 where the null value lies between them."""
+    if least.estimate is None or most.estimate is None or least.pvalue is None or most.pvalue is None:
+        return None
+    return 1.0 if least.estimate <= null <= most.estimate and least != most else max(least.pvalue, most.pvalue)
 
 
 def split_missing(values: ArrayLike, missing: ArrayLike | None) -> tuple[Array, Mask]:
     """Values as floats, 0 where missing, and where that is: None, masked entries, and where `missing` is true."""
-    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-    raw = np.asarray(np.ma.getdata(values) if masked is not None else values)
+    raw = np.asarray(np.ma.getdata(values) if np.ma.isMaskedArray(values) else values)
     if raw.ndim != 1:
         raise ValueError(f"values must be one-dimensional, got shape {raw.shape}.")
-    gone: Mask = np.zeros(raw.size, dtype=np.bool_) if masked is None else masked.copy()
+    gone = np.ma.getmaskarray(values).copy() if np.ma.isMaskedArray(values) else np.zeros(raw.size, dtype=np.bool_)
     if raw.dtype == np.object_:
         gone |= np.fromiter((value is None for value in raw), dtype=np.bool_, count=raw.size)
     if missing is not None:
@@ -121,27 +180,26 @@ def split_missing(values: ArrayLike, missing: ArrayLike | None) -> tuple[Array, 
         if mask.shape != raw.shape:
             raise ValueError(f"there are {raw.size} values and {mask.size} entries in the mask of missing ones.")
         gone |= mask
-    x = np.where(gone, 0.0, raw).astype(np.float64)
-    wrong = ~np.isfinite(x)
-    if wrong.any():
-        place = int(wrong.argmax())
-        raise ValueError(f"value {x[place]} at place {place} is not a finite number; give None for a missing value.")
-    return x, gone
+    filled = raw.copy()
+    filled[gone] = 0
+    if raw.dtype.kind == "f" and np.isnan(filled).any():
+        raise ValueError(f"value nan at place {int(np.isnan(filled).argmax())}; give None for a missing value.")
+    return numbers(filled), gone
 
 
 def in_groups(group: Labels, n: int, a: Hashable, b: Hashable) -> tuple[Mask, Mask]:
     """Which rows are of group a, and which of group b."""
-    if len(group) != n:
-        raise ValueError(f"there are {n} values and {len(group)} groups; each value needs one group.")
+    labels = labelled(group, n, "groups")
     if a == b:
         raise ValueError(f"a and b must be different groups, got {a!r} twice.")
-    first = np.fromiter((label == a for label in group), dtype=np.bool_, count=n)
-    second = np.fromiter((label == b for label in group), dtype=np.bool_, count=n)
+    first = np.fromiter((label == a for label in labels), dtype=np.bool_, count=n)
+    second = np.fromiter((label == b for label in labels), dtype=np.bool_, count=n)
     return first, second
 
 
-def _mask(missing: ArrayLike) -> Mask:
-    mask = np.asarray(missing)
-    if mask.ndim != 1 or (mask.dtype != np.bool_ and not np.isin(mask, (0, 1)).all()):
-        raise ValueError("missing must be one-dimensional and true or false for each row.")
-    return mask.astype(np.bool_)
+def _mask(marks: ArrayLike, what: str = "missing") -> Mask:
+    if not np.ma.is_masked(marks):
+        mask = np.asarray(marks)
+        if mask.ndim == 1 and (mask.dtype == np.bool_ or (mask.dtype.kind in "iuf" and np.isin(mask, (0, 1)).all())):
+            return mask.astype(np.bool_)
+    raise ValueError(f"{what} must be one-dimensional and true or false for each row.")

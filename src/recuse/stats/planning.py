@@ -1,4 +1,4 @@
-"""How much to collect before a run: templates for a gap, pairs for a rate (labels for kappa: `recuse.stats.labels`).
+"""How much to collect before a run: the power of a probe, pairs for a rate (gaps: `designs`, kappa: `labels`).
 
 Planning figures rest on guesses of the truth; each function says which. `level` is that of the two-sided interval
 (0.95), `power` the probability that it will decide. `recuse.stats.power` looks back from data already there.
@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import bdtrc, ndtr, ndtri, stdtrit
+from scipy.special import bdtrc, ndtr, ndtri
 
+from recuse.stats.inputs import HUGE
 from recuse.stats.proportions import clopper_pearson, wilson_limits
 from recuse.stats.results import Estimate, check_level
-from recuse.stats.root import decreasing_root
 from recuse.stats.signflip import sign_flip_test
-
-Array = NDArray[np.float64]
 
 MOST = 10_000_000
 _EXACT = 1_000_000  # 16 MB an array
@@ -35,62 +33,6 @@ class Plan:
     power: float | None = None  # with n units, where a power was asked for
     half_width: float | None = None  # with n units, where a half width was asked for
     reason: str | None = None
-
-
-def design_for_gap(
-    gap: float,
-    *,
-    sd_template: float,
-    sd_name: float = 0.0,
-    sd_seed: float = 0.0,
-    names: int = 1,
-    seeds: int = 1,
-    level: float = 0.95,
-    power: float = 0.8,
-) -> Plan:
-    """Templates needed so that the t-test on one gap a template finds a mean gap of `gap` (two-sided).
-
-    Each template is decided for `names` names in either group and `seeds` times each. The standard deviations are
-    those of a single decision's parts: of the gap between templates (its level cancels), of a name's own effect within
-    a template, and between seeds (sqrt(p (1 - p)) for yes or no). A template's gap then has the variance sd_template^2
-    + 2 sd_name^2 / names + 2 sd_seed^2 / (names seeds), and the power is that of the noncentral t distribution: exact
-    for normal gaps. `power_paired_gap` checks it for decisions of yes or no. A name's effect that is the same in every
-    template never averages out over templates: it belongs into the gap, or into more names. Raises ValueError for
-    a gap of 0 or no positive standard deviation.
-    """
-    sd = _sd_of_gap(sd_template, sd_name, sd_seed, names, seeds)
-    check_power(level, power)
-    if gap == 0 or not math.isfinite(gap):
-        raise ValueError(f"the gap to find must be a finite number other than 0, got {gap}.")
-    method = "noncentral t, template as the unit"
-    n = _smallest(lambda n: _t_power(abs(gap) / sd, n, level) >= power, 2)
-    if n is None:
-        return Plan(None, method, reason=UNREACHABLE)
-    return Plan(n, method, power=_t_power(abs(gap) / sd, n, level))
-
-
-def detectable_gap(
-    templates: int,
-    *,
-    sd_template: float,
-    sd_name: float = 0.0,
-    sd_seed: float = 0.0,
-    names: int = 1,
-    seeds: int = 1,
-    level: float = 0.95,
-    power: float = 0.8,
-) -> float:
-    """The smallest mean gap that `templates` templates find with `power`: the inverse of `design_for_gap`."""
-    sd = _sd_of_gap(sd_template, sd_name, sd_seed, names, seeds)
-    check_power(level, power)
-    if templates < 2:
-        raise ValueError(f"one template says nothing of the scatter between templates; got {templates}.")
-    # In standard errors; with two templates the t distribution has its heaviest tails.
-    top = 4 * float(stdtrit(templates - 1, (1 + level) / 2)) + 4 * abs(float(stdtrit(templates - 1, power)))
-    errors = decreasing_root(
-        lambda d: power - _t_power(d / math.sqrt(templates), templates, level), 0.0, top, xtol=1e-9, ftol=1e-10
-    )
-    return errors / math.sqrt(templates) * sd
 
 
 def power_paired_gap(
@@ -117,8 +59,9 @@ def power_paired_gap(
     check_power(level, 0.5)
     if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1):
         raise ValueError(f"rates must lie between 0 and 1, got {rate_a} and {rate_b}.")
-    if min(templates, names, seeds, runs) < 1 or not min(sd_template, sd_gap, sd_name) >= 0:
-        raise ValueError("templates, names, seeds and runs must be at least 1, standard deviations at least 0.")
+    whole(1, templates=templates, names=names, seeds=seeds, runs=runs)
+    if not all(0 <= sd <= HUGE for sd in (sd_template, sd_gap, sd_name)):
+        raise ValueError("standard deviations must be finite and at least 0.")
     rng, found = np.random.default_rng(seed), 0
     # Averaged over a normal shift of standard deviation s, ndtr(z + shift) is ndtr(z / sqrt(1 + s^2)).
     spread = math.sqrt(1 + sd_template**2 + sd_gap**2 / 2 + sd_name**2)
@@ -160,16 +103,22 @@ def pairs_for_rate(
     if rate == bound:
         return Plan(None, method, reason="the rate is at the bound")
     p, b = (rate, bound) if rate > bound else (1 - rate, 1 - bound)
-    guess = ((z * math.sqrt(b * (1 - b)) + max(0.0, float(ndtri(power))) * math.sqrt(p * (1 - p))) / (p - b)) ** 2
-    if guess > _EXACT:
+    root = (z * math.sqrt(b * (1 - b)) + max(0.0, float(ndtri(power))) * math.sqrt(p * (1 - p))) / (p - b)
+    if root > math.sqrt(_EXACT):
         return Plan(None, method, reason="more than a million are needed")
     # Power is a saw-tooth in n; the teeth are low beyond twice the normal approximation.
-    n = np.arange(1, math.ceil(2 * guess) + 40)
+    n = np.arange(1, math.ceil(2 * root**2) + 40)
     needed = np.floor(n * b + z * np.sqrt(n * b * (1 - b)) + 1e-9) + 1  # successes that put the interval above b
     reached = np.where(needed <= n, bdtrc(np.minimum(needed, n) - 1, n, p), 0.0)
     short = np.flatnonzero(reached < power)
     place = int(short[-1]) + 1 if short.size else 0
     return Plan(int(n[place]), method, power=float(reached[place]))
+
+
+def whole(least: int, **counts: int) -> None:
+    for what, count in counts.items():
+        if not isinstance(count, Integral) or count < least:
+            raise ValueError(f"{what} must be a whole number of at least {least}, got {count!r}.")
 
 
 def check_power(level: float, power: float) -> None:
@@ -185,47 +134,26 @@ def check_aim(half_width: float | None, bound: float | None) -> None:
         raise ValueError(f"the half width must be positive, got {half_width}.")
 
 
-def _smallest(enough: Callable[[int], bool], first: int) -> int | None:
+def smallest(enough: Callable[[int], bool], first: int) -> int | None:
     """The smallest n from `first` on that is enough, where every larger one is too."""
     high = first
     while not enough(high):
-        high *= 2
-        if high > MOST:
+        if high >= MOST:
             return None
-    low = max(first, high // 2)
+        high = min(2 * high, MOST)
+    low = max(first, high // 2) if high < MOST else first
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle + 1, high)
     return high
 
 
-def half_width_plan(limits: Callable[[int], tuple[float, float]], aim: float, method: str) -> Plan:
+def half_width_plan(limits: Callable[[int], tuple[float, float]], aim: float, method: str, *, first: int = 1) -> Plan:
+    """The fewest units, from `first` on, whose limits are at most 2 * `aim` apart."""
+
     def half_width(n: int) -> float:
         low, high = limits(n)
         return (high - low) / 2
 
-    n = _smallest(lambda n: half_width(n) <= aim, 1)
+    n = smallest(lambda n: half_width(n) <= aim, first)
     return Plan(None, method, reason=UNREACHABLE) if n is None else Plan(n, method, half_width=half_width(n))
-
-
-def _sd_of_gap(sd_template: float, sd_name: float, sd_seed: float, names: int, seeds: int) -> float:
-    if names < 1 or seeds < 1:
-        raise ValueError(f"names and seeds must be at least 1, got {names} and {seeds}.")
-    variance = sd_template**2 + 2 * sd_name**2 / names + 2 * sd_seed**2 / (names * seeds)
-    if not (min(sd_template, sd_name, sd_seed) >= 0 and 0 < variance < math.inf):
-        raise ValueError("standard deviations must be finite and not negative, and one of them positive.")
-    return math.sqrt(variance)
-
-
-def _t_power(effect: float, n: int, level: float) -> float:
-    """Power of the two-sided one-sample t-test for a mean of `effect` standard deviations.
-
-    The normal probability, averaged over the sample's standard deviation on a log scale (scipy's noncentral t gives
-    NaN for some values with one degree of freedom).
-    """
-    df, shift = n - 1, effect * math.sqrt(n)
-    critical, reach = float(stdtrit(df, (1 + level) / 2)), 12 / math.sqrt(2 * df)
-    log_sd = np.linspace(-reach - 40 / df, reach, 2001)
-    sd = np.exp(log_sd)
-    density = np.exp(df * (log_sd + (1 - sd**2) / 2))
-    return float(density @ (ndtr(shift - critical * sd) + ndtr(-shift - critical * sd)) / density.sum())
