@@ -106,9 +106,35 @@ def test_degenerate_input_has_its_stated_answer() -> None:
     assert reason([0, 1] * 5, x, groups=[0, 1] * 5) == "too few groups"
     assert reason([0.5] * 10, x) == "no scatter between groups"
     assert reason([], []) == "too few groups"
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="not between"):
         stats.logistic([0, 2], [1, 2])
     with pytest.raises(ValueError, match="same n"):
         stats.logistic([0, 1], [1, 2, 3])
     with pytest.raises(ValueError, match="finite"):
         stats.logistic([0, 1], [1, float("inf")])
+
+
+@pytest.mark.parametrize(
+    ("y", "x", "message"),
+    [
+        ([0, None, 1], [1, 2, 3], "y must be numbers"),
+        (np.ma.masked_array([0.0, 1.0, 1.0], mask=[0, 1, 0]), [1, 2, 3], "masked"),
+        ([0, 1, 1], np.ma.masked_array([1.0, 2.0, 3.0], mask=[0, 1, 0]), "masked"),
+        ([0, 1, 1], ["1", "2", "3"], "column 0 of x must be numbers"),
+        ([0, 1, 1], [[1, 2], [3, 1e200], [5, 6]], "column 1 of x must be finite"),
+        ([0, 1, 1], [1e-320, 2e-320, 0.0], "other units"),
+        ([0, 1, 1], np.zeros((3, 1, 1)), "one dimension or two"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_sentence(y: object, x: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        stats.logistic(y, x)
+
+
+def test_the_size_of_a_column_changes_its_coefficient_alone() -> None:
+    y, x, groups = clustered_data(np.random.default_rng(5), 200, (0.2, 0.5))
+    plain = stats.logistic(y, x, groups=groups).coefficients[1]
+    for size in (1e-140, 1e140):
+        scaled = stats.logistic(y, x * size, groups=groups).coefficients[1]
+        assert scaled.estimate * size == pytest.approx(plain.estimate)
+        assert scaled.pvalue == pytest.approx(plain.pvalue)

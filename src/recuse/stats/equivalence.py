@@ -7,11 +7,13 @@ from typing import Literal
 Outcome = Literal["pass", "fail", "warn"]
 
 
-def equivalence(interval: tuple[float, float] | None, low: float | None, high: float | None) -> Outcome:
+def equivalence(interval: tuple[float, float] | None, *, low: float | None, high: float | None) -> Outcome:
     """Pass: the interval lies inside the tolerance [low, high]. Fail: wholly outside. Warn: it straddles an end.
 
     None for an end is no end; an interval that could not be had is a warning. An interval that contains zero but
-    reaches past the tolerance warns: not significant is not equal. Raises ValueError for ends in the wrong order.
+    reaches past the tolerance warns: not significant is not equal. With an interval at level 1 - 2 alpha, "pass" is
+    the two one-sided tests procedure at alpha (Schuirmann 1987, J. Pharmacokin. Biopharm. 15:657). Raises ValueError
+    for ends in the wrong order.
     """
     if low is None and high is None:
         raise ValueError("a tolerance needs at least one end.")

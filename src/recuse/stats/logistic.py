@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, stdtr, stdtrit
 
-from recuse.stats.inputs import Array, Groups, encode
+from recuse.stats.inputs import HUGE, Array, Groups, encode, numbers, within
 from recuse.stats.results import Estimate, check_level
 
 _STEPS = 50
@@ -40,7 +40,7 @@ def logistic(
     times G/(G-1) * (n-1)/(n-columns), as statsmodels has it, referred to t with G-1 degrees of freedom. Where the
     outcomes can be separated by a line the estimates are infinite: they are None, with the reason "separation". Other
     reasons are "collinear columns", "too few groups" and "no scatter between groups" (all residuals sum to zero).
-    Raises ValueError for values outside [0, 1], numbers that are not finite, or lengths that differ.
+    Raises ValueError for y outside [0, 1], numbers that are not finite or beyond floats, or lengths that differ.
     """
     check_level(level)
     shares, columns, shift = _checked(y, x, offset, intercept)
@@ -114,13 +114,25 @@ def _without(reason: str, n: int, groups: int, columns: int, level: float) -> Lo
 
 
 def _checked(y: ArrayLike, x: ArrayLike, offset: ArrayLike | None, intercept: bool) -> tuple[Array, Array, Array]:
-    shares, columns = np.asarray(y, dtype=np.float64), np.asarray(x, dtype=np.float64)
-    columns = columns[:, None] if columns.ndim == 1 else columns
-    shift = np.zeros(shares.size) if offset is None else np.asarray(offset, dtype=np.float64)
-    if shares.ndim != 1 or columns.ndim != 2 or not len(columns) == shares.size == shift.size:
+    shares = numbers(y, "y")
+    columns = _columns(x)
+    shift = np.zeros(shares.size) if offset is None else numbers(offset, "the offset")
+    if not len(columns) == shares.size == shift.size:
         raise ValueError(f"y has shape {shares.shape}, x {columns.shape} and the offset {shift.shape}: not the same n.")
-    if not (np.isfinite(columns).all() and np.isfinite(shift).all()):
-        raise ValueError("x and the offset must be finite.")
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise ValueError("y must lie between 0 and 1.")
+    within(shares, (0.0, 1.0))
     return shares, np.column_stack((np.ones(shares.size), columns)) if intercept else columns, shift
+
+
+def _columns(x: ArrayLike) -> Array:
+    """One column or several, each readable as numbers and, unless it is zero, of a size whose square is a float."""
+    if np.ma.is_masked(x):
+        raise ValueError("x has a masked entry; leave that row out.")
+    raw = np.asarray(x)
+    if raw.ndim not in (1, 2):
+        raise ValueError(f"x must have one dimension or two, got shape {raw.shape}.")
+    columns: Array = np.empty((len(raw), 1 if raw.ndim == 1 else raw.shape[1]))
+    for place, column in enumerate([raw] if raw.ndim == 1 else raw.T):
+        columns[:, place] = numbers(column, f"column {place} of x")
+        if 0 < np.abs(columns[:, place]).max(initial=0.0) < 1 / HUGE:
+            raise ValueError(f"column {place} of x is under {1 / HUGE:g} everywhere; give it in other units.")
+    return columns
