@@ -12,6 +12,7 @@ import sys
 import typer
 
 from recuse.cli.audit import audit
+from recuse.cli.discover import discover
 from recuse.cli.ledger import ledger
 from recuse.cli.library import library
 from recuse.cli.parse import parse
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(audit)
 app.command()(parse)
+app.add_typer(discover, name="discover")
 app.add_typer(ledger, name="ledger")
 app.add_typer(library, name="library")
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from recuse.cli import options
+from recuse.cli.common import columns_of, refuse, shown, stoppable, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +74,7 @@ def audit(
     from recuse.reexamine import RecordedConfig, audit_recorded
 
     if verdicts is not None:
-        _refuse("--verdicts", _GIVEN_WITH_JUDGE, locals())
+        refuse("--verdicts", _GIVEN_WITH_JUDGE, locals())
         reading = RecordedConfig(
             verdicts, format=format, where=tuple(where or ()), reading="recorded" if recorded else "reread",
             text_format=text_format, gate=gate, out=out,
@@ -85,11 +82,11 @@ def audit(
         return _show(audit_recorded(reading), as_json, quiet)
     if not judge or not pairs:
         raise UsageError("What is to be audited?", hint="Give --judge and --pairs, or --verdicts.")
-    _refuse("--judge", _GIVEN_WITH_VERDICTS, locals())
+    refuse("--judge", _GIVEN_WITH_VERDICTS, locals())
     config = AuditConfig(
         judge=judge, pairs=pairs, prompt=prompt, repeats=repeats, limit=limit, seed=seed, gate=gate, out=out,
-        temperature=_temperature(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
-        columns=_columns(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
+        temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
+        columns=columns_of(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
         options=Options(
             base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
             max_attempts=attempts, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle, device=device,
@@ -97,14 +94,6 @@ def audit(
         ),
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet)
-
-
-def _refuse(mode: str, alien: Mapping[str, object], given: Mapping[str, Any]) -> None:
-    """Raise UsageError for an option that means nothing in this mode: it would seem to have been obeyed."""
-    for name, default in alien.items():
-        if given[name] != default and given[name] is not None:
-            option = "--" + name.replace("_", "-")
-            raise UsageError(f"{mode} goes without {option}.", hint="Leave one of them out.")
 
 
 def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
@@ -116,7 +105,7 @@ def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
         if dry_run:
             return _dry_run(plan, as_json)
         # What the user's own function prints is not our output.
-        with Progress(quiet=quiet or as_json) as progress, _stoppable() as stop, redirect_stdout(sys.stderr):
+        with Progress(quiet=quiet or as_json) as progress, stoppable() as stop, redirect_stdout(sys.stderr):
             result = run_audit(
                 plan,
                 watch=lambda spend, total: progress.update(
@@ -148,14 +137,7 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
 
 
 def _show(result: AuditResult, as_json: bool, quiet: bool) -> int:
-    """Print the result. A reader that went away changes nothing: the run folder holds it all, and so does the code."""
-    try:
-        _print(result, as_json, quiet)
-        sys.stdout.flush()
-    except OSError as error:
-        if not isinstance(error, BrokenPipeError):
-            sys.stderr.write(f"recuse: the result cannot be printed ({error.strerror}); it lies in {result.folder}.\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter fails again at its exit
+    shown(lambda: _print(result, as_json, quiet), result.folder)
     return _EXIT[result.outcome]
 
 
@@ -173,44 +155,3 @@ def _print(result: AuditResult, as_json: bool, quiet: bool) -> None:
 
         print_result(result, Console())
         typer.echo(f"Report: {(result.folder or Path()) / 'report.html'}")
-
-
-def _temperature(text: str) -> float | None:
-    if text == "default":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= 10.0:
-        raise UsageError(f"--temperature is {text!r}.", hint="Give a number from 0, or 'default'.")
-    return value
-
-
-def _columns(given: list[str]) -> dict[str, str]:
-    columns: dict[str, str] = {}
-    for item in given:
-        role, equals, name = item.partition("=")
-        if not (role and equals and name):
-            raise UsageError(f"--column {item!r} is not ROLE=COLUMN.", hint="For example --column prompt=question.")
-        columns[role] = name
-    return columns
-
-
-@contextmanager
-def _stoppable() -> Iterator[threading.Event]:
-    """The first Ctrl-C (or SIGTERM) ends the run after the calls in flight, which are paid for; the second at once."""
-    stop = threading.Event()
-
-    def handle(number: int, frame: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        typer.echo("Waiting for the calls in flight; press Ctrl-C again to stop at once.", err=True)
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

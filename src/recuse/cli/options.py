@@ -1,4 +1,4 @@
-"""The options of `recuse audit`, one alias each: its type, its panel and its help."""
+"""The options that commands share, one alias each: its type, its panel and its help."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _JUDGE, _WHAT, _RUN, _COST, _OUT = "The judge", "What it is asked", "The run", "
 _RECORDED, _TRUST = "Recorded verdicts", "Trust"
 
 
-def _option(*names: str, group: str, help: str, **more: Any) -> Any:
+def option(*names: str, group: str, help: str, **more: Any) -> Any:
     return typer.Option(*names, rich_help_panel=group, help=help, show_default=more.pop("show_default", False), **more)
 
 
 Judge = Annotated[
     str | None,
-    _option(
+    option(
         "--judge",
         group=_JUDGE,
         help="provider/model, e.g. openai/gpt-4o-mini, vllm/ORG/NAME, llamacpp/FILE.gguf, python/pkg.module:function.",
@@ -25,7 +25,7 @@ Judge = Annotated[
 ]
 BaseUrl = Annotated[
     str | None,
-    _option(
+    option(
         "--base-url",
         group=_JUDGE,
         help="An OpenAI- or Anthropic-compatible server (vLLM, llama.cpp, Ollama, LM Studio).",
@@ -33,14 +33,14 @@ BaseUrl = Annotated[
 ]
 Pairs = Annotated[
     str | None,
-    _option("--pairs", group=_WHAT, help="JSONL, CSV or Parquet file, hf:org/name[:config][:split], or demo."),
+    option("--pairs", group=_WHAT, help="JSONL, CSV or Parquet file, hf:org/name[:config][:split], or demo."),
 ]
 Preset = Annotated[
-    str | None, _option("--preset", group=_WHAT, help="The form of the pairs; found from the columns when not given.")
+    str | None, option("--preset", group=_WHAT, help="The form of the pairs; found from the columns when not given.")
 ]
 Column = Annotated[
     list[str] | None,
-    _option(
+    option(
         "--column",
         group=_WHAT,
         help="ROLE=COLUMN, repeatable: prompt, chosen, rejected, or a, b, label; group, domain, reference.",
@@ -48,72 +48,70 @@ Column = Annotated[
 ]
 Group = Annotated[
     str | None,
-    _option(
+    option(
         "--group", group=_WHAT, help="Column that names pairs of one source question. Default: the normalised question."
     ),
 ]
 SkipBad = Annotated[
-    bool, _option("--skip-bad", group=_WHAT, help="Leave out unusable rows and count them, instead of stopping.")
+    bool, option("--skip-bad", group=_WHAT, help="Leave out unusable rows and count them, instead of stopping.")
 ]
 Limit = Annotated[
-    int | None, _option("--limit", group=_WHAT, min=1, help="A seeded sample of whole groups, about this many pairs.")
+    int | None, option("--limit", group=_WHAT, min=1, help="A seeded sample of whole groups, about this many pairs.")
 ]
 Prompt = Annotated[
-    str, _option("--prompt", group=_WHAT, help="A prompt that ships with recuse, or a file.", show_default=True)
+    str, option("--prompt", group=_WHAT, help="A prompt that ships with recuse, or a file.", show_default=True)
 ]
 Repeats = Annotated[
-    int, _option("--repeats", group=_RUN, min=1, help="Fresh calls for each pair and order.", show_default=True)
+    int, option("--repeats", group=_RUN, min=1, help="Fresh calls for each pair and order.", show_default=True)
 ]
 Temperature = Annotated[
-    str, _option("--temperature", group=_RUN, help="A number, or 'default' for the provider's own.", show_default=True)
+    str, option("--temperature", group=_RUN, help="A number, or 'default' for the provider's own.", show_default=True)
 ]
 MaxTokens = Annotated[
     int | None,
-    _option(
+    option(
         "--max-tokens",
         group=_RUN,
         min=1,
         help="Default: 1 for a label on an engine here, 2048 for a provider (it may think), else as the prompt says.",
     ),
 ]
-Choice = Annotated[bool, _option("--choice", group=_RUN, help="Restrict replies to the labels, where the engine can.")]
-Seed = Annotated[
-    int, _option("--seed", group=_RUN, help="For the sample of pairs and for sampling.", show_default=True)
-]
-Concurrency = Annotated[int | None, _option("--concurrency", group=_RUN, min=1, help="Calls in flight at most.")]
-Rpm = Annotated[float | None, _option("--rpm", group=_RUN, min=0.001, help="Requests a minute at most.")]
-Tpm = Annotated[float | None, _option("--tpm", group=_RUN, min=1, help="Tokens a minute at most.")]
-Timeout = Annotated[float, _option("--timeout", group=_RUN, min=0.01, help="Seconds for one call.", show_default=True)]
-Attempts = Annotated[int, _option("--attempts", group=_RUN, min=1, help="Tries of one ask.", show_default=True)]
+Choice = Annotated[bool, option("--choice", group=_RUN, help="Restrict replies to the labels, where the engine can.")]
+Seed = Annotated[int, option("--seed", group=_RUN, help="For the sample of pairs and for sampling.", show_default=True)]
+Concurrency = Annotated[int | None, option("--concurrency", group=_RUN, min=1, help="Calls in flight at most.")]
+Rpm = Annotated[float | None, option("--rpm", group=_RUN, min=0.001, help="Requests a minute at most.")]
+Tpm = Annotated[float | None, option("--tpm", group=_RUN, min=1, help="Tokens a minute at most.")]
+Timeout = Annotated[float, option("--timeout", group=_RUN, min=0.01, help="Seconds for one call.", show_default=True)]
+Attempts = Annotated[int, option("--attempts", group=_RUN, min=1, help="Tries of one ask.", show_default=True)]
 MaxContext = Annotated[
-    int | None, _option("--max-context", group=_RUN, min=64, help="Tokens of context for a local engine.")
+    int | None, option("--max-context", group=_RUN, min=64, help="Tokens of context for a local engine.")
 ]
-Device = Annotated[str | None, _option("--device", group=_RUN, help="Device of the hf backends, e.g. cuda:0.")]
+Device = Annotated[str | None, option("--device", group=_RUN, help="Device of the hf backends, e.g. cuda:0.")]
 MaxCost = Annotated[
     float | None,
-    _option("--max-cost", group=_COST, min=0.0, help="Stop cleanly before the run costs more; it can be resumed."),
+    option("--max-cost", group=_COST, min=0.0, help="Stop cleanly before the run costs more; it can be resumed."),
 ]
 Prices = Annotated[
-    Path | None, _option("--prices", group=_COST, help="A TOML file of prices that go before the shipped ones.")
+    Path | None, option("--prices", group=_COST, help="A TOML file of prices that go before the shipped ones.")
 ]
-Cache = Annotated[Path | None, _option("--cache", group=_COST, help="A ledger file that several runs share.")]
-DryRun = Annotated[bool, _option("--dry-run", group=_COST, help="Say calls, tokens and money, and ask nothing.")]
+Cache = Annotated[Path | None, option("--cache", group=_COST, help="A ledger file that several runs share.")]
+DryRun = Annotated[bool, option("--dry-run", group=_COST, help="Say calls, tokens and money, and ask nothing.")]
 Verdicts = Annotated[
     Path | None,
-    _option("--verdicts", group=_RECORDED, help="Audit recorded verdicts instead of a judge; nothing is asked."),
+    option("--verdicts", group=_RECORDED, help="Audit recorded verdicts instead of a judge; nothing is asked."),
 ]
 Form = Annotated[
     str | None,
-    _option(
+    option(
         "--format",
         group=_RECORDED,
         help="Form: judgebench-outputs, judgebench-scores, llmbar, amel, pandalm, alpaca-eval, mt-bench or plain.",
     ),
 ]
-Where = Annotated[list[str] | None, _option("--where", group=_RECORDED, help="KEY=VALUE, repeatable: only these rows.")]
+Where = Annotated[list[str] | None, option("--where", group=_RECORDED, help="KEY=VALUE, repeatable: only these rows.")]
 Recorded = Annotated[
     bool,
-    _option(
+    option(
         "--recorded/--reread",
         group=_RECORDED,
         help="Take the recorded decision, or read the text again.",
@@ -121,18 +119,18 @@ Recorded = Annotated[
     ),
 ]
 TextFormat = Annotated[
-    str, _option("--text-format", group=_RECORDED, help="Verdict format of the text in plain files.", show_default=True)
+    str, option("--text-format", group=_RECORDED, help="Verdict format of the text in plain files.", show_default=True)
 ]
 Gate = Annotated[
-    Path | None, _option("--gate", group=_OUT, help="Tolerances, a gate.toml. Default: the one that ships.")
+    Path | None, option("--gate", group=_OUT, help="Tolerances, a gate.toml. Default: the one that ships.")
 ]
 Out = Annotated[
     Path | None,
-    _option("--out", group=_OUT, help="Run folder. Default: one under recuse-runs/ that the same command finds again."),
+    option("--out", group=_OUT, help="Run folder. Default: one under recuse-runs/ that the same command finds again."),
 ]
-AsJson = Annotated[bool, _option("--json", group=_OUT, help="Print findings.json on standard output and nothing else.")]
-Quiet = Annotated[bool, _option("--quiet", "-q", group=_OUT, help="Print the outcome line only.")]
+AsJson = Annotated[bool, option("--json", group=_OUT, help="Print findings.json on standard output and nothing else.")]
+Quiet = Annotated[bool, option("--quiet", "-q", group=_OUT, help="Print the outcome line only.")]
 TrustRemoteCode = Annotated[
-    bool, _option("--trust-remote-code", group=_TRUST, help="Let a downloaded model run its own Python code.")
+    bool, option("--trust-remote-code", group=_TRUST, help="Let a downloaded model run its own Python code.")
 ]
-AllowPickle = Annotated[bool, _option("--allow-pickle", group=_TRUST, help="Load pickled weights, which can run code.")]
+AllowPickle = Annotated[bool, option("--allow-pickle", group=_TRUST, help="Load pickled weights, which can run code.")]

@@ -116,7 +116,7 @@ class DiscoverPlan:
 
 
 def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
-    """Read the inputs and open both models; nothing is asked yet. Raises RecuseError for whatever is wrong with them."""
+    """Read the inputs and open both models; nothing is asked yet. Raises RecuseError for what is wrong with them."""
     _check(config)
     audit = plan_audit(replace(config.judge, repeats=1))
     pairs = list(audit.pairs)

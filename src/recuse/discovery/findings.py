@@ -33,8 +33,8 @@ def severity(effect: float | None) -> str | None:
 def effect_finding(id: str, title: str, effect: Effect, **details: Any) -> Finding:
     """One effect as a finding, with all that stands beside it in `details`."""
     orders = {
-        o.order: {"estimate": o.estimate, "interval": o.interval, "base_error": o.base_error, "informative": o.informative,
-                  "p_opposite": o.p_opposite}
+        o.order: {"estimate": o.estimate, "interval": o.interval, "base_error": o.base_error,
+                  "informative": o.informative, "p_opposite": o.p_opposite}
         for o in effect.by_order
     }  # fmt: skip
     shown: dict[str, Any] = {

@@ -174,7 +174,7 @@ def _notes(
     if explained:
         off = sum(r.mined.disagreed for r in found.rounds)
         notes.append(
-            f"Asked for reasons, the judge came to another verdict in {off} of {explained} mistakes; these were not mined."
+            f"Asked for reasons, the judge came to another verdict in {off} of {explained} mistakes, left out."
         )
     if validated is not None:
         notes.append(
@@ -205,9 +205,9 @@ def _power(plan: DiscoverPlan, validated: Validated | None, bench: Bench) -> str
     )
     found = "no effect at all" if least is None else f"an effect of {least:.3f} or more"
     return (
-        f"Nothing was accepted. With {bench.groups} validation groups, {number} candidate{'s' * (number != 1)} and gaps "
-        f"that scatter by {sd:.2f}, this design finds {found} nine times in ten. A stronger teacher or more groups find "
-        "smaller ones; --min-effect 0.03 is exploratory."
+        f"Nothing was accepted. With {bench.groups} validation groups, {number} candidate{'s' * (number != 1)} and "
+        f"gaps that scatter by {sd:.2f}, this design finds {found} nine times in ten. A stronger teacher or more "
+        "groups find smaller ones; --min-effect 0.03 is exploratory."
     )
 
 

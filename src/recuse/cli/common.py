@@ -1,0 +1,76 @@
+"""What several commands share: reading options, stopping cleanly, printing a result."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from recuse.errors import UsageError
+
+
+def temperature_of(text: str) -> float | None:
+    """The number, or None for the provider's default. Raises UsageError for anything else."""
+    if text == "default":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 10.0:
+        raise UsageError(f"--temperature is {text!r}.", hint="Give a number from 0, or 'default'.")
+    return value
+
+
+def columns_of(given: list[str]) -> dict[str, str]:
+    """ROLE=COLUMN items as a table. Raises UsageError for an item that is none."""
+    columns: dict[str, str] = {}
+    for item in given:
+        role, equals, name = item.partition("=")
+        if not (role and equals and name):
+            raise UsageError(f"--column {item!r} is not ROLE=COLUMN.", hint="For example --column prompt=question.")
+        columns[role] = name
+    return columns
+
+
+def refuse(mode: str, alien: Mapping[str, object], given: Mapping[str, Any]) -> None:
+    """Raise UsageError for an option that means nothing in this mode: it would seem to have been obeyed."""
+    for name, default in alien.items():
+        if given[name] != default and given[name] is not None:
+            option = "--" + name.replace("_", "-")
+            raise UsageError(f"{mode} goes without {option}.", hint="Leave one of them out.")
+
+
+def shown(display: Callable[[], None], folder: Path | None) -> None:
+    """Print a result. A reader that went away changes nothing: the run folder holds it all."""
+    try:
+        display()
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"recuse: the result cannot be printed ({error.strerror}); it lies in {folder}.\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter fails again at its exit
+
+
+@contextmanager
+def stoppable() -> Iterator[threading.Event]:
+    """The first Ctrl-C (or SIGTERM) ends the run after the calls in flight, which are paid for; the second at once."""
+    stop = threading.Event()
+
+    def handle(number: int, frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        sys.stderr.write("Waiting for the calls in flight; press Ctrl-C again to stop at once.\n")
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,184 @@
+"""`recuse discover`: the options, and how its result is shown."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recuse.cli import options
+from recuse.cli.common import columns_of, shown, stoppable, temperature_of
+from recuse.errors import UsageError
+
+if TYPE_CHECKING:
+    from recuse.discovery.config import DiscoverConfig
+    from recuse.report.discovered import DiscoverResult
+
+_SEARCH, _TEACHER = "The search", "The teacher"
+_option = options.option
+
+discover = typer.Typer(help="Find the biases nobody listed, and prove each one.", invoke_without_command=True)
+
+
+@discover.callback()
+def run(
+    context: typer.Context,
+    judge: options.Judge = None,
+    base_url: options.BaseUrl = None,
+    teacher: Annotated[
+        str | None, _option("--teacher", group=_TEACHER, help="provider/model that rewrites and names biases.")
+    ] = None,
+    teacher_base_url: Annotated[
+        str | None, _option("--teacher-base-url", group=_TEACHER, help="As --base-url, for the teacher.")
+    ] = None,
+    teacher_tokens: Annotated[
+        int | None, _option("--teacher-tokens", group=_TEACHER, min=16, help="Tokens that one rewrite may take.")
+    ] = None,
+    verify: Annotated[
+        bool,
+        _option(
+            "--verify/--no-verify",
+            group=_TEACHER,
+            show_default=True,
+            help="Ask the teacher whether an answer is still the same where no code can tell.",
+        ),
+    ] = True,
+    pairs: options.Pairs = None,
+    preset: options.Preset = None,
+    column: options.Column = None,
+    group: options.Group = None,
+    skip_bad: options.SkipBad = False,
+    limit: options.Limit = None,
+    split_column: Annotated[
+        str | None,
+        _option(
+            "--split-column",
+            group=_SEARCH,
+            help="Column that says discovery, validation or test. Default: groups are dealt by a hash.",
+        ),
+    ] = None,
+    rounds: Annotated[int, _option("--rounds", group=_SEARCH, min=1, help="Rounds of search.", show_default=True)] = 3,
+    biases: Annotated[
+        str | None,
+        _option("--biases", group=_SEARCH, help="Ids with which the search begins, by commas. Default: the library's."),
+    ] = None,
+    library: Annotated[
+        Path | None, _option("--library", group=_SEARCH, help="A folder of bias files. Default: the one that ships.")
+    ] = None,
+    min_effect: Annotated[
+        float, _option("--min-effect", group=_SEARCH, help="Screen on the estimate, in error rate.", show_default=True)
+    ] = 0.05,
+    fdr: Annotated[
+        float, _option("--fdr", group=_SEARCH, help="False discovery rate over all candidates.", show_default=True)
+    ] = 0.05,
+    shams: Annotated[
+        int,
+        _option("--shams", group=_SEARCH, help="Meaningless instructions beside them.", show_default=True),
+    ] = 10,
+    candidates: Annotated[
+        int,
+        _option("--candidates", group=_SEARCH, min=1, help="New ones of one round at most.", show_default=True),
+    ] = 10,
+    screen_groups: Annotated[
+        int,
+        _option("--screen-groups", group=_SEARCH, min=1, help="Groups that screen a new one.", show_default=True),
+    ] = 60,
+    explain_steps: Annotated[
+        int, _option("--explain-steps", group=_SEARCH, min=0, help="Steps of deeper explanation.", show_default=True)
+    ] = 2,
+    racing: Annotated[
+        bool, _option("--racing/--no-racing", group=_SEARCH, help="Stop hopeless candidates early.", show_default=True)
+    ] = True,
+    prompt: options.Prompt = "pairwise/label",
+    temperature: options.Temperature = "0",
+    max_tokens: options.MaxTokens = None,
+    choice: options.Choice = False,
+    seed: options.Seed = 0,
+    concurrency: options.Concurrency = None,
+    rpm: options.Rpm = None,
+    tpm: options.Tpm = None,
+    timeout: options.Timeout = 120.0,
+    attempts: options.Attempts = 12,
+    max_context: options.MaxContext = None,
+    device: options.Device = None,
+    max_cost: options.MaxCost = None,
+    prices: options.Prices = None,
+    dry_run: options.DryRun = False,
+    out: options.Out = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+) -> int:
+    """Find the biases nobody listed, and prove each one on pairs that the search has not seen.
+
+    Exit codes: 0 finished, whatever was found; 2 usage, 4 incomplete and resumable, 130 interrupted.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    from recuse.backends import Options
+    from recuse.discovery.config import DiscoverConfig
+    from recuse.examine import AuditConfig
+
+    if not judge or not teacher or not pairs:
+        raise UsageError("What is to be searched?", hint="Give --judge, --teacher and --pairs.")
+    reached = Options(
+        base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
+        max_attempts=attempts, trust_remote_code=trust_remote_code, device=device, max_context=max_context,
+    )  # fmt: skip
+    from dataclasses import replace
+
+    config = DiscoverConfig(
+        judge=AuditConfig(
+            judge=judge, pairs=pairs, prompt=prompt, limit=limit, seed=seed, out=out,
+            temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
+            columns=columns_of(column or []), group=group, skip_bad=skip_bad, prices=prices, max_cost=max_cost,
+            options=reached,
+        ),
+        teacher=teacher, teacher_options=replace(reached, base_url=teacher_base_url), teacher_tokens=teacher_tokens,
+        rounds=rounds, biases=tuple(b.strip() for b in biases.split(",")) if biases else (), library=library,
+        min_effect=min_effect, fdr=fdr, shams=shams, split_column=split_column, explain_steps=explain_steps,
+        most_candidates=candidates, screen_groups=screen_groups, racing=racing, verify=verify,
+    )  # fmt: skip
+    return _run(config, dry_run, as_json, quiet)
+
+
+def _run(config: DiscoverConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    from recuse.discovery.config import plan_discovery
+    from recuse.discovery.run import run_discovery
+    from recuse.report.terminal import Phases
+
+    plan = plan_discovery(config)
+    try:
+        if dry_run:
+            import json
+
+            from recuse.discovery.estimate import estimate, told
+
+            said = estimate(plan)
+            typer.echo(json.dumps({"schema": 1, **said}) if as_json else told(said))
+            return 0
+        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
+            result = run_discovery(plan, watch=phases.update, stop=stop)
+    finally:
+        plan.close()
+    shown(lambda: _print(result, as_json, quiet), result.folder)
+    return 0
+
+
+def _print(result: DiscoverResult, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        from recuse.report.jsonable import discovered_text
+
+        typer.echo(discovered_text(result).rstrip("\n"))
+    elif quiet:
+        typer.echo(result.headline)
+    else:
+        from rich.console import Console
+
+        from recuse.report.terminal import print_discovered
+
+        print_discovered(result, Console())
+        typer.echo(f"Report: {result.folder / 'report.html'}")
