@@ -160,12 +160,9 @@ def test_an_ordinary_word_in_quotes_names_nothing():
 
 
 def test_merging_finds_the_known_bias_with_the_same_marker_whatever_its_words():
-    schema = {"type": "object", "properties": {"same_as": {"type": ["integer", "null"]}}}
-
     def merged(candidate: str, known: list[str]) -> int | None:
         lines = "\n".join(f"{i}. {text}" for i, text in enumerate(known, start=1))
-        content = f"<candidate>\n{candidate}\n</candidate>\n<known>\n{lines}\n</known>"
-        ask = Ask("m", "text", (Message("user", content),), Sampling(), "h", schema=schema)
+        ask = text_ask("merge/same", candidate=candidate, known=lines)
         return json.loads(say("fake/teacher=1", ask))["same_as"]
 
     one, other = (f"{d['name']}: {d['definition']}" for d in map(LIKED.described, (0.1, 0.9)))
