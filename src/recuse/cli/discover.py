@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from recuse.errors import UsageError
 
 if TYPE_CHECKING:
     from recuse.discovery.config import DiscoverConfig
+    from recuse.discovery.transfer import Transferred
     from recuse.report.discovered import DiscoverResult
 
 _SEARCH, _TEACHER = "The search", "The teacher"
@@ -128,8 +130,6 @@ def run(
         base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
         max_attempts=attempts, trust_remote_code=trust_remote_code, device=device, max_context=max_context,
     )  # fmt: skip
-    from dataclasses import replace
-
     config = DiscoverConfig(
         judge=AuditConfig(
             judge=judge, pairs=pairs, prompt=prompt, limit=limit, seed=seed, out=out,
@@ -145,7 +145,55 @@ def run(
     return _run(config, dry_run, as_json, quiet)
 
 
-def _run(config: DiscoverConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
+@discover.command()
+def transfer(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", show_default=False, help="A finished discovery.")],
+    judge: options.Judge = None,
+    base_url: options.BaseUrl = None,
+    unconfirmed: Annotated[
+        bool, _option("--unconfirmed", group=_SEARCH, help="Test what the run did not confirm, too.")
+    ] = False,
+    prompt: options.Prompt = "pairwise/label",
+    temperature: options.Temperature = "0",
+    max_tokens: options.MaxTokens = None,
+    concurrency: options.Concurrency = None,
+    rpm: options.Rpm = None,
+    tpm: options.Tpm = None,
+    timeout: options.Timeout = 120.0,
+    attempts: options.Attempts = 12,
+    max_context: options.MaxContext = None,
+    device: options.Device = None,
+    max_cost: options.MaxCost = None,
+    prices: options.Prices = None,
+    dry_run: options.DryRun = False,
+    out: options.Out = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+) -> int:
+    """Test the confirmed biases of RUN on another judge: same pairs, same rewrites, new verdicts.
+
+    Exit codes as for `recuse discover`.
+    """
+    from recuse.backends import Options
+    from recuse.discovery.transfer import load_run, transfer_config
+    from recuse.examine import AuditConfig
+
+    if not judge:
+        raise UsageError("Which judge is to be tested?", hint="Give --judge.")
+    given = load_run(folder, unconfirmed=unconfirmed)
+    audit = AuditConfig(
+        judge=judge, pairs="", prompt=prompt, out=out, temperature=temperature_of(temperature), max_tokens=max_tokens,
+        prices=prices, max_cost=max_cost,
+        options=Options(
+            base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
+            max_attempts=attempts, trust_remote_code=trust_remote_code, device=device, max_context=max_context,
+        ),
+    )  # fmt: skip
+    return _run(transfer_config(folder, audit), dry_run, as_json, quiet, given)
+
+
+def _run(config: DiscoverConfig, dry_run: bool, as_json: bool, quiet: bool, given: Transferred | None = None) -> int:
     from recuse.discovery.config import plan_discovery
     from recuse.discovery.run import run_discovery
     from recuse.report.terminal import Phases
@@ -161,7 +209,7 @@ def _run(config: DiscoverConfig, dry_run: bool, as_json: bool, quiet: bool) -> i
             typer.echo(json.dumps({"schema": 1, **said}) if as_json else told(said))
             return 0
         with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
-            result = run_discovery(plan, watch=phases.update, stop=stop)
+            result = run_discovery(plan, given=given, watch=phases.update, stop=stop)
     finally:
         plan.close()
     shown(lambda: _print(result, as_json, quiet), result.folder)

@@ -98,6 +98,8 @@ class DiscoverPlan:
             "start": [bias.id for bias in self.start],
             "splits": {part: len(getattr(self.splits, part)) for part in PARTS},
             "split_column": c.split_column,
+            "columns": dict(c.judge.columns),
+            "group": c.judge.group,
             "fractions": list(c.fractions),
             "rounds": c.rounds,
             "min_effect": c.min_effect,

@@ -41,17 +41,25 @@ class Engines:
     max_cost: float | None = None
     stop: threading.Event | None = None
     watch: Watch = lambda phase, done, total, cost: None
+    caches: dict[Role, Path] = field(
+        default_factory=dict
+    )  # ledgers of other runs, whose replies need not be paid again
     spends: dict[Role, Spend] = field(default_factory=lambda: {"judge": Spend(), "teacher": Spend()})
     opened: int = 0  # how often a model was loaded
     _open: dict[Role, Backend] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
     _ledgers: dict[Role, Ledger] = field(default_factory=dict)
+    _known: dict[Role, Ledger] = field(default_factory=dict)
 
     def __enter__(self) -> Engines:
         for role, name in LEDGERS.items():
             ledger = Ledger(self.folder / name, judge=self.models[role].name)
             self._stack.callback(ledger.close)
             self._ledgers[role] = ledger
+        for role, path in self.caches.items():
+            cache = Ledger(path, judge=self.models[role].name)
+            self._stack.callback(cache.close)
+            self._known[role] = cache
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -90,9 +98,16 @@ class Engines:
             left = self.max_cost - (self.cost - spend.cost)
         found: dict[tuple[object, ...], Answered] = {}
         for answer in judge(
-            lambda: asks, self.backend(role), self._ledgers[role], spend=spend, price=model.price, max_cost=left,
-            stop=self.stop, on_reply=lambda now: self.watch(phase, now.done - before, len(asks), self.cost),
-        ):  # fmt: skip
+            lambda: asks,
+            self.backend(role),
+            self._ledgers[role],
+            spend=spend,
+            cache=self._known.get(role),
+            price=model.price,
+            max_cost=left,
+            stop=self.stop,
+            on_reply=lambda now: self.watch(phase, now.done - before, len(asks), self.cost),
+        ):
             found[_identity(answer.ask)] = answer
         return [found[_identity(ask)] for ask in asks]
 

@@ -46,9 +46,13 @@ class Discovered:
     candidates: dict[str, Candidate] = field(default_factory=dict)
     screened: dict[str, Effect] = field(default_factory=dict)
     words: dict[str, Explained] = field(default_factory=dict)  # by case
+    given: bool = False  # no round was played: the candidates come from elsewhere
 
     @property
     def advanced(self) -> list[Candidate]:
+        """What goes to validation."""
+        if self.given:
+            return list(self.candidates.values())
         return [self.candidates[id] for r in self.rounds for id in r.advanced]
 
 

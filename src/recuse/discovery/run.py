@@ -7,14 +7,16 @@ import threading
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from recuse.discovery.config import DiscoverConfig, DiscoverPlan, plan_discovery
-from recuse.discovery.engines import Engines, Model, Watch
+from recuse.discovery.engines import Engines, Model, Role, Watch
 from recuse.discovery.findings import candidate_findings, examples, run_findings, severity, texts_matched
 from recuse.discovery.lab import Bench, Lab
 from recuse.discovery.merge import Candidate
 from recuse.discovery.rounds import Discovered, Round, play
+from recuse.discovery.transfer import Transferred
 from recuse.discovery.validate import Tested, Validated, test, validate
 from recuse.effects.accept import Decision
 from recuse.effects.plan import Design, detectable
@@ -38,30 +40,35 @@ LIMITS = (
 def run_discovery(
     plan: DiscoverPlan,
     *,
+    given: Transferred | None = None,
     watch: Watch = lambda phase, done, total, cost: None,
     stop: threading.Event | None = None,
 ) -> DiscoverResult:
-    """Run all phases and write the run folder.
+    """Run all phases and write the run folder; with `given` candidates the rounds are left out.
 
     Raises Incomplete when the run stopped early; the folder then holds every reply that came, and the same
     configuration resumes it: all phases are computed again from the replies, and only what is missing is asked.
     """
     config, started = plan.config, time.monotonic()
     audit = config.judge
-    settings = plan.run_table()
+    settings = plan.run_table() if given is None else {**plan.run_table(), **given.run_table()}
+    kind = "discover" if given is None else "transfer"
     benches = [Bench(name, getattr(plan.splits, name)) for name in ("discovery", "validation", "test")]
     discovery, validation, testing = benches
-    with RunFolder(audit.out or default_folder("discover", audit.judge, settings), settings) as run:
+    with RunFolder(audit.out or default_folder(kind, audit.judge, settings), settings) as run:
 
         def told(phase: str, done: int, total: int, cost: float) -> None:
             run.kept = True
             watch(phase, done, total, cost)
 
-        models = {
+        models: dict[Role, Model] = {
             "judge": Model(audit.judge, audit.options, plan.audit.price),
             "teacher": Model(config.teacher, config.teacher_options, plan.teacher_price),
         }
-        with Engines(models, run.path, audit.max_cost, stop, told) as engines:  # type: ignore[arg-type]
+        caches: dict[Role, Path] = {"judge": audit.cache} if audit.cache else {}
+        if given is not None and given.teacher_ledger.is_file():
+            caches["teacher"] = given.teacher_ledger
+        with Engines(models, run.path, audit.max_cost, stop, told, caches) as engines:
             engines.adopt("judge", plan.audit.backend)
             if plan.teacher is not plan.audit.backend:
                 engines.adopt("teacher", plan.teacher)
@@ -69,7 +76,7 @@ def run_discovery(
                 engines, plan.audit.design, plan.sampling, load_wording(),
                 load_prompt("verify/same_answer", kinds=("verify",)) if config.verify else None,
             )  # fmt: skip
-            found = play(plan, lab, discovery)
+            found = play(plan, lab, discovery) if given is None else given.found()
             candidates = found.advanced
             validated = validate(plan, lab, validation, candidates) if candidates else None
             passed = _passed(candidates, validated)
