@@ -5,11 +5,12 @@ None with a reason, wrong input a ValueError; never NaN.
 """
 
 from recuse.stats.agreement import ConfusionTable, cohen_kappa, confusion_table, gwet_ac1
-from recuse.stats.alarms import four_fifths_false_alarms, worst_slice_blocking
+from recuse.stats.alarms import AlarmRate, AlarmTable, alarm_table, four_fifths_false_alarms, worst_slice_blocking
 from recuse.stats.bootstrap import BootstrapEstimate, bootstrap_mean
 from recuse.stats.cells import NameMean, TemplateGap
-from recuse.stats.chance import Agreement
+from recuse.stats.chance import Agreement, Shares
 from recuse.stats.clustered import clustered_mean, test_bound
+from recuse.stats.completions import impact_ratio_bounds, kappa_bounds
 from recuse.stats.designs import Design, design_for_gap, detectable_gap
 from recuse.stats.difference import clustered_difference, test_difference_bound
 from recuse.stats.equivalence import Outcome, equivalence
@@ -30,7 +31,7 @@ from recuse.stats.proportions import (
     wilson_interval,
 )
 from recuse.stats.raters import fleiss_kappa, krippendorff_alpha
-from recuse.stats.rates import impact_ratio, risk_difference
+from recuse.stats.rates import clustered_impact_ratio, impact_ratio, risk_difference
 from recuse.stats.results import Estimate, TestResult
 from recuse.stats.sequential import (
     ConfidenceSequence,
@@ -48,6 +49,8 @@ from recuse.stats.studentised import minimum_effect_test, studentised_flip_test
 
 __all__ = [
     "Agreement",
+    "AlarmRate",
+    "AlarmTable",
     "BootstrapEstimate",
     "ConfidenceSequence",
     "ConfusionTable",
@@ -62,14 +65,17 @@ __all__ = [
     "PairedGap",
     "Plan",
     "Prediction",
+    "Shares",
     "SliceRate",
     "TemplateGap",
     "TestResult",
+    "alarm_table",
     "benjamini_hochberg",
     "benjamini_yekutieli",
     "bootstrap_mean",
     "clopper_pearson",
     "clustered_difference",
+    "clustered_impact_ratio",
     "clustered_mean",
     "cohen_kappa",
     "completion_bounds",
@@ -87,6 +93,8 @@ __all__ = [
     "gwet_ac1",
     "holm",
     "impact_ratio",
+    "impact_ratio_bounds",
+    "kappa_bounds",
     "krippendorff_alpha",
     "labels_for_kappa",
     "logistic",

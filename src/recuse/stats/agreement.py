@@ -1,7 +1,8 @@
 """Agreement of two raters on the same units: confusion table, Cohen's kappa, Gwet's AC1.
 
 What is undefined is None with the reason; one constant rater gives kappa 0 by the formula and is flagged. A pair with a
-rating missing (None or NaN) is left out and counted in `missing`. The intervals: `recuse.stats.chance`.
+rating missing (None, NaN, masked) is left out and counted in `missing`; what such pairs could change is in
+`recuse.stats.completions`. The intervals: `recuse.stats.chance`.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from recuse.stats.chance import (
     renumbered,
 )
 from recuse.stats.inputs import Groups
-from recuse.stats.results import check_level
+from recuse.stats.results import Arrays, check_level
 
 Ratings = Sequence[Hashable] | NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ConfusionTable:
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfusionTable(Arrays):
     """How often the first rater gave the row's label and the second the column's."""
 
     labels: tuple[Hashable, ...]
@@ -45,9 +46,10 @@ class ConfusionTable:
 
 
 def confusion_table(first: Ratings, second: Ratings, *, labels: Sequence[Hashable] | None = None) -> ConfusionTable:
-    """Counts of label pairs, rows the first rater's; `labels` fixes their order and adds those that do not occur.
+    """Counts of label pairs (labels, labels), rows the first rater's, as scikit-learn has them.
 
-    Raises ValueError for lengths that differ and for a rating that is not among the labels.
+    first, second: one label a pair (n,), in the same order. `labels` fixes their order and adds those that do not
+    occur. Raises ValueError for lengths that differ and for a rating that is not among the labels.
     """
     pairs = _Pairs.of(first, second, None, labels)
     size = len(pairs.labels)
@@ -66,13 +68,15 @@ def cohen_kappa(
 ) -> Agreement:
     """Cohen's (1960) kappa, or his weighted one (1968), with an interval in which the group is the unit.
 
-    Weights go by the labels' values where all are numbers (a rating of 3 that nobody gave still lies between 2 and 4;
-    scikit-learn goes by place), else by their place in `labels`, which text then needs. Measured coverage of the 95 %
-    interval (`recuse.stats.chance` says how it is made): 0.96 to 0.99 at 50 pairs with a label at 0.9; at least 0.93
-    from 20 pairs on with two to five labels, and in groups; 0.88 at 20 pairs with ten labels.
+    first, second: one label a pair (n,), in the same order; groups: what each pair belongs to. scikit-learn has the
+    estimate, statsmodels the large-sample interval that is adjusted here. Weights go by the labels' values where all
+    are numbers (a rating of 3 that nobody gave still lies between 2 and 4; scikit-learn goes by place), else by their
+    place in `labels`, which text then needs. Measured coverage of the 95 % interval (`recuse.stats.chance` says how it
+    is made): 0.96 to 0.99 at 50 pairs with a label at 0.9; at least 0.93 from 20 pairs on with two to five labels, and
+    in groups; 0.88 at 20 pairs with ten labels.
 
     Both raters constant on one label: None (0/0). One constant rater: 0, flagged. Raises ValueError for lengths that
-    differ, a rating that is not among the labels, and labels without an order under weights.
+    differ, a rating that is not among the labels, and labels without an order, or infinite ones, under weights.
     """
     check_level(level)
     if weights not in (None, "linear", "quadratic"):
@@ -92,10 +96,12 @@ def gwet_ac1(
     labels: Sequence[Hashable] | None = None,
     level: float = 0.95,
 ) -> Agreement:
-    """Gwet's (2008) AC1: chance agreement is low where one label is rare, so that prevalence does not press it to 0.
+    """Gwet's (2008, Br J Math Stat Psychol 61:29) AC1: its chance agreement is low where one label is rare, so that
+    prevalence does not press it to 0. None of scipy, statsmodels and scikit-learn has it.
 
-    Interval, groups and missing ratings as in `cohen_kappa`. Constant raters are flagged; where only one label is
-    known, AC1 is None (it needs the number of labels that could have been given: pass `labels`).
+    first, second: one label a pair (n,). Interval, groups and missing ratings as in `cohen_kappa`. Constant raters are
+    flagged; where only one label is known, AC1 is None (it needs the number of labels that could have been given: pass
+    `labels`). Raises ValueError for lengths that differ and a rating that is not among the labels.
     """
     check_level(level)
     pairs = _Pairs.of(first, second, groups, labels)
@@ -118,9 +124,11 @@ class _Pairs:
 
     @classmethod
     def of(cls, first: Ratings, second: Ratings, groups: Groups | None, labels: Sequence[Hashable] | None) -> _Pairs:
-        if len(first) != len(second):
-            raise ValueError(f"the raters gave {len(first)} and {len(second)} ratings; each unit needs one of both.")
-        order, (a, b) = place_labels([as_list(first), as_list(second)], labels)
+        raters = [as_list(first), as_list(second)]
+        if len(raters[0]) != len(raters[1]):
+            counts = " and ".join(str(len(rater)) for rater in raters)
+            raise ValueError(f"the raters gave {counts} ratings; each unit needs one of both.")
+        order, (a, b) = place_labels(raters, labels)
         kept = (a >= 0) & (b >= 0)
         return cls(order, a[kept], b[kept], renumbered(groups, kept), int(a.size - kept.sum()))
 
@@ -145,9 +153,9 @@ class _Pairs:
         """
         units = None
         if self.first.size:
-            first, second = (np.bincount(codes, minlength=len(self.labels)) / codes.size for codes in self.both)
+            first, second = (np.bincount(codes, minlength=len(self.labels)).astype(np.float64) for codes in self.both)
             if pooled:
-                first = second = (first + second) / 2
+                first = second = first + second
             units = Disagreement(
                 units=apart[self.first, self.second],
                 sizes=np.ones(self.first.size),

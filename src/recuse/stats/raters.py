@@ -1,29 +1,30 @@
 """Agreement of many raters whose identity does not matter: Fleiss' kappa and Krippendorff's alpha.
 
-A row holds the ratings of one unit, in any order; None and NaN are missing. Units with fewer than two ratings say
-nothing of agreement: they are left out and counted in `missing`. The intervals: `recuse.stats.chance`.
+A row holds the ratings of one unit, in any order; None, NaN and masked entries are missing. Units with fewer than two
+ratings say nothing of agreement: they are left out and counted in `missing`. The intervals: `recuse.stats.chance`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from recuse.stats.chance import (
     Agreement,
     Array,
     Disagreement,
     as_list,
+    checked_labels,
     corrected,
     distances,
     place_labels,
     renumbered,
     scaled_distances,
 )
-from recuse.stats.inputs import Groups
+from recuse.stats.inputs import MOST, Groups, numbers
 from recuse.stats.results import check_level
 
 Table = Sequence[Sequence[Hashable]] | NDArray[Any]
@@ -39,12 +40,13 @@ def fleiss_kappa(
 ) -> Agreement:
     """Fleiss' (1971) kappa of the rows' labels, or with `counts` of rows that say how often each label was given.
 
-    Units may have unlike numbers of ratings; each weighs the same (with equal numbers it is Fleiss' own). All ratings
-    on one label: None (0/0). `groups` name what each row belongs to. Raises ValueError for a rating that is not among
-    the labels and for counts that are negative or not whole.
+    ratings: (units, raters), rows of any length; with `counts` (units, labels). Units may have unlike numbers of
+    ratings; each weighs the same (with equal numbers it is Fleiss' own, which statsmodels has without an interval). All
+    ratings on one label: None (0/0). `groups` name what each row belongs to. Raises ValueError for a rating that is
+    not among the labels and for counts that are missing, negative, infinite or not whole.
     """
     check_level(level)
-    order, table = _counted(ratings, labels) if counts else _tabulated(ratings, labels)
+    order, table = _counted(cast(ArrayLike, ratings), labels) if counts else _tabulated(ratings, labels)
     kept = table.sum(axis=1) >= 2
     table = table[kept]
     units = None
@@ -75,10 +77,11 @@ def krippendorff_alpha(
 ) -> Agreement:
     """Krippendorff's alpha (Content Analysis, 3rd ed., 2013, ch. 12): any number of raters, any ratings missing.
 
-    Rows are units (the krippendorff package has raters in rows). "ordinal" goes by midranks among all ratings, in the
-    order of `labels`, or of the values where all are numbers; "interval" by values, or by places in `labels`. The
-    ordinal interval takes the ranks as known. All ratings equal: None (0/0). Raises ValueError for a rating that is
-    not among the labels and for text under a metric that needs an order.
+    ratings: (units, raters), rows of any length (the krippendorff package has raters in rows, and no interval).
+    "ordinal" goes by midranks among all ratings, in the order of `labels`, or of the values where all are numbers;
+    "interval" by values, or by places in `labels`. The ordinal interval takes the ranks as known. All ratings equal:
+    None (0/0). Raises ValueError for a rating that is not among the labels, and for text or infinite labels under a
+    metric that needs an order.
     """
     check_level(level)
     if metric not in ("nominal", "ordinal", "interval"):
@@ -96,8 +99,8 @@ def krippendorff_alpha(
         units = Disagreement(
             units=((table @ apart) * table).sum(axis=1) / (given * (given - 1)),
             sizes=given,
-            first=totals / n,
-            second=totals / n,
+            first=totals,
+            second=totals,
             weights=apart,
             chance=apart,
             scores=lambda rows, columns: shares @ (rows + columns),
@@ -138,11 +141,14 @@ def _tabulated(ratings: Table, labels: Sequence[Hashable] | None) -> tuple[list[
     return order, table.astype(np.float64)
 
 
-def _counted(counts: Table, labels: Sequence[Hashable] | None) -> tuple[list[Hashable], Array]:
-    table = np.asarray(counts, dtype=np.float64)
-    if table.ndim != 2 or not ((table >= 0) & (table == np.round(table))).all():
+def _counted(counts: ArrayLike, labels: Sequence[Hashable] | None) -> tuple[list[Hashable], Array]:
+    try:
+        table: NDArray[Any] = numbers(np.ravel(counts), "counts").reshape(np.shape(counts))
+    except ValueError as error:
+        raise ValueError(f"counts must be whole numbers in rows of equal length: {error}") from None
+    if table.ndim != 2 or not ((table >= 0) & (table <= MOST) & (table == np.round(table))).all():
         raise ValueError("counts must be whole numbers, not negative, in rows of equal length.")
-    order: list[Hashable] = [*(range(table.shape[1]) if labels is None else labels)]
+    order: list[Hashable] = list(range(table.shape[1])) if labels is None else checked_labels(labels)
     if len(order) != table.shape[1]:
         raise ValueError(f"there are {table.shape[1]} columns of counts and {len(order)} labels.")
     return order, table
