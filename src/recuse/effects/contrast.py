@@ -90,7 +90,7 @@ def contrast(scores: Scores, arm: str, against: str = "placebo", *, level: float
     effect = core(scores, arm, against, level=level, seed=seed)
     if effect.estimate is not None:
         values, groups = two.gaps[two.kept].mean(axis=1), scores.group[two.kept]
-        bound = stats.minimum_effect_test(values, 0.0, groups=groups, bounds=_GAPS, level=level)
+        bound = stats.minimum_effect_test(values, minimum=0.0, groups=groups, bounds=_GAPS, level=level)
         effect = replace(effect, p_bound=bound.pvalue)
     return replace(
         effect,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtr
 
 from recuse import stats
 from recuse.effects.accept import MIN_SHAMS
+from recuse.effects.scores import Floats
 
 _MOST = 100_000
 _OWN = 0.5  # of a gap's variance; the rest is the placebo's, which all effects share
@@ -33,11 +35,13 @@ class Design:
             raise ValueError(f"gap_sd must lie in (0, 1] and sham_sd be at least 0, got {self.gap_sd}, {self.sham_sd}.")
         if self.shams < MIN_SHAMS:
             raise ValueError(f"acceptance needs {MIN_SHAMS} shams, got {self.shams}.")
+        if not 0 < self.fdr < 0.5:
+            raise ValueError(f"fdr must lie between 0 and 0.5, got {self.fdr}.")
         if not 1 <= self.real <= self.candidates:
             raise ValueError(f"real must lie between 1 and {self.candidates} candidates, got {self.real}.")
 
 
-def power_of(effect: float, groups: int, *, design: Design | None = None, runs: int = 400, seed: int = 0) -> float:
+def power_of(effect: float, groups: int, *, design: Design | None = None, runs: int = 4000, seed: int = 0) -> float:
     """Probability that a candidate with this true effect is accepted on `groups` groups of one pair each.
 
     Simulated from normal estimates, half of whose variance is the placebo's and shared with the shams; checked against
@@ -53,26 +57,47 @@ def power_of(effect: float, groups: int, *, design: Design | None = None, runs: 
     shared = error * math.sqrt(1 - _OWN) * draws[:, 0]
     estimates = effect + shared + scatter * draws[:, 1]
     shams = shared[:, None] + scatter * draws[:, 2:]
-    passed = (estimates >= plan.min_effect) & (ndtr(-estimates / error) <= level)
-    errors = np.full(plan.shams, own)
-    found = 0
-    for run in np.flatnonzero(passed):
-        p = stats.predictive_pvalue(float(estimates[run]), own, shams[run], errors).pvalue
-        found += p is not None and p <= level
-    return found / runs
+    reach = own * _critical_distances(shams.std(axis=1, ddof=1) / own, plan.shams, level)
+    screened = estimates >= plan.min_effect
+    passed = screened & (ndtr(-estimates / error) <= level) & (estimates - shams.mean(axis=1) >= reach)
+    return float(passed.mean())
+
+
+def _critical_distances(scatter: Floats, shams: int, level: float) -> Floats:
+    """How far above the shams' mean an effect must lie for a predictive p of `level`, all errors being 1.
+
+    With equal errors that p depends on the shams through their mean and standard deviation (`scatter`) alone, so a
+    table of a hundred scatters serves any number of runs.
+    """
+    known, reach = _table(shams, level)
+    # Divided by the whole scatter the distance hardly varies: from the normal quantile to Student's.
+    scaled: Floats = np.interp(np.log1p(scatter), np.log1p(known), reach) * np.hypot(1.0, scatter)
+    return scaled
+
+
+@lru_cache
+def _table(shams: int, level: float) -> tuple[Floats, Floats]:
+    known = np.concatenate(([0.0], np.geomspace(0.05, 1e4, 100)))
+    even = np.linspace(-1.0, 1.0, shams)
+    even /= even.std(ddof=1)
+    reach = []
+    for scatter in known:
+        found = stats.predictive_pvalue(0.0, 1.0, scatter * even, np.ones(shams), level=1 - 2 * level)
+        reach.append(-found.interval[0] / math.hypot(1.0, scatter) if found.interval else math.inf)
+    return known, np.array(reach)
 
 
 def groups_needed(
-    effect: float, *, design: Design | None = None, power: float = 0.9, runs: int = 400, seed: int = 0
+    effect: float, *, design: Design | None = None, power: float = 0.9, runs: int = 4000, seed: int = 0
 ) -> stats.Plan:
-    """The smallest number of groups, within some five per cent, that finds a true `effect` with this power."""
+    """The smallest number of groups, within two per cent, that finds a true `effect` with this power."""
     method = f"simulated power of the rule of acceptance ({runs} runs)"
     low, high = 5, 10
     while (reached := power_of(effect, high, design=design, runs=runs, seed=seed)) < power:
         low, high = high, 2 * high
         if high > _MOST:
             return stats.Plan(None, method, reason=f"more than {_MOST} groups are needed")
-    while high - low > max(1, high // 20):
+    while high - low > max(1, high // 50):
         middle = (low + high) // 2
         at_middle = power_of(effect, middle, design=design, runs=runs, seed=seed)
         low, high, reached = (low, middle, at_middle) if at_middle >= power else (middle, high, reached)
@@ -80,7 +105,7 @@ def groups_needed(
 
 
 def detectable(
-    groups: int, *, design: Design | None = None, power: float = 0.9, runs: int = 400, seed: int = 0
+    groups: int, *, design: Design | None = None, power: float = 0.9, runs: int = 4000, seed: int = 0
 ) -> float | None:
     """The smallest true effect, to a tenth of a point, that is found with this power; None: not even 1."""
     low, high = 0, 1000

@@ -38,9 +38,9 @@ class Shams:
     All effects, the candidates' too, must come from the same `Scores`.
 
     The placebo's own sampling error moves all effects against it alike, and cancels where a candidate is compared with
-    shams. `stats.predictive_pvalue` takes independent errors, so each effect gets its own: a sham its variance less the
-    mean covariance between shams, a candidate the variance of its distance to them less what their mean adds. Shared
-    variance that is left in makes the test conservative.
+    shams. `stats.predictive_pvalue` takes independent errors, so each effect gets its own: the variance of its
+    distance to the mean of the (other) shams, less what that mean adds. Shared variance that is left in would make the
+    test conservative.
     """
 
     effects: tuple[Effect, ...]
@@ -62,7 +62,8 @@ class Shams:
     def errors(self) -> Floats:
         """Each sham's own standard error."""
         variance = np.array([effect.se for effect in self.effects], dtype=np.float64) ** 2
-        own: Floats = np.sqrt(np.maximum(variance - self._shared, _LEAST * variance))
+        with_others = (self._products.sum(axis=1) - np.diag(self._products)) / max(1, self.n - 1)
+        own: Floats = np.sqrt(np.maximum(variance - 2 * with_others + self._shared, _LEAST * variance))
         return own
 
     def pvalue(self, effect: Effect) -> float:
@@ -87,14 +88,19 @@ class Shams:
         return np.array([effect.influence for effect in self.effects], dtype=np.float64)
 
     @cached_property
+    def _products(self) -> Floats:
+        """Covariances of the shams' effects, by sham and sham."""
+        products: Floats = self._influence @ self._influence.T
+        return products
+
+    @cached_property
     def _shared(self) -> float:
         """Mean covariance between two shams."""
-        products = self._influence @ self._influence.T
-        return float(products.sum() - np.trace(products)) / max(1, self.n * (self.n - 1))
+        return float(self._products.sum() - np.trace(self._products)) / max(1, self.n * (self.n - 1))
 
     def _error(self, effect: Effect) -> float:
-        """With shams' own variances v and their shared covariance c, the distance to the mean of k shams has the
-        variance v_new - 2 cov(new, shams) + c + mean(v) / k; the last term is what the prediction adds itself."""
+        """The distance to the mean of k shams has the variance v - 2 cov(new, shams) + c + mean(own) / k, where c is
+        the shams' shared covariance; the last term is what the prediction adds itself."""
         with_shams = float((self._influence @ effect.influence).mean())
         whole = (effect.se or 0.0) ** 2
         return math.sqrt(max(whole - 2 * with_shams + self._shared, _LEAST * whole))
