@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from fractions import Fraction
 
 import pytest
@@ -185,3 +186,19 @@ def test_the_verifiers_json_is_read(same: bool, repaired: bool, faults: tuple[st
 )
 def test_a_verifier_that_does_not_say_leaves_it_unverified(said: str) -> None:
     assert read_verify(reply(said)) == ("unverified",)
+
+
+@pytest.mark.parametrize(
+    "piece", ["\n", "answer the ", "(A) is ", "```\n", "{", '{"a":', "*", "# answer\n", "here is the ", "A "]
+)
+def test_a_hostile_text_of_any_kind_is_read_in_linear_time(piece: str) -> None:
+    def seconds(n: int) -> float:
+        text = piece * (n // len(piece)) + "."
+        began = time.process_time()
+        check(PAIR, ARM, text)
+        unwrap(text, original=BEFORE)
+        read_verify(reply(text[:4000]))
+        return time.process_time() - began
+
+    seconds(1000)
+    assert seconds(16000) < 0.4 + 8 * seconds(4000)  # four times the text; sixteen times where it is quadratic

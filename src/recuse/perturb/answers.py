@@ -140,7 +140,8 @@ def _same_words(value: str, after: str, pair: Pair) -> Compared:
 
 _NUMERAL = r"[-+−]?(?:\$\s*)?\d[\d,]*(?:\.\d+)?(?:\s*/\s*\d+)?"
 _STATED = re.compile(
-    r"(?:^\s*A\s*:|^\s*#{3,4}(?!#)|^[#\s]*Answer\s*\n|(?i:\banswer\b\s*(?:is|equals|:|=|to be|would be|should be))"
+    r"(?:^[ \t]*A[ \t]*:|^[ \t]*#{3,4}(?!#)|^[# \t]*Answer\s*\n"
+    r"|(?i:\banswer\b\s*(?:is|equals|:|=|to be|would be|should be))"
     r"|(?i:\bfinal (?:result|value)\b\s*(?:is|:|=)))\s*(?:approximately |about |exactly )?[=:≈]?\s*"
     rf"(?P<n>{_NUMERAL})",
     re.MULTILINE,

@@ -114,7 +114,7 @@ def read_verify(reply: Reply) -> tuple[Fault, ...]:
     for opening in reversed([match.start() for match in re.finditer(r"\{", text)]):
         try:
             said, _ = json.JSONDecoder(strict=False).raw_decode(text, opening)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         same, repaired = said.get("same"), said.get("repaired")
         if isinstance(same, bool) and isinstance(repaired, bool):

@@ -36,7 +36,7 @@ _TALK = re.compile(
             r"\bwithin (?:the )?(?:length|character|word) (?:limit|range|count)s?\b",
             r"\b(?:word|character) count\b|[\[(]\s*\d+ (?:characters|words|chars)\s*[\])]",
             r"\b(?:the )?final answer (?:is |was |has been )?(?:kept|left|remains|stays|unchanged)\b",
-            r"^[\s*_(\[]*note\s*:[^\n]*\b(?:re-?w\w+|instruct\w+|original|length|unchanged|tone)\b",
+            r"^[ \t*_(\[]*note[ \t]*:[^\n]*\b(?:re-?w\w+|instruct\w+|original|length|unchanged|tone)\b",
             r"</?(?:answer|question|instruction|rewrite|rewritten|rewritten_answer)\b[^>]*>",
             r"\{\{\s*[a-z_]+\s*\}\}",
         )
