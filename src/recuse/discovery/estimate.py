@@ -11,9 +11,9 @@ from typing import Any
 
 from recuse.asks import make_asks
 from recuse.discovery.config import DiscoverPlan
-from recuse.discovery.engines import LEDGERS, Role
 from recuse.effects.plan import Design, detectable, groups_needed
 from recuse.judge import estimate_tokens
+from recuse.lab.engines import LEDGERS, Role
 from recuse.prices import Price
 from recuse.types import Pair
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recuse.discovery.lab import Bench
 from recuse.discovery.merge import Candidate
 from recuse.discovery.mine import Explained
 from recuse.discovery.validate import Tested, Validated
 from recuse.effects.accept import Decision
 from recuse.effects.contrast import Effect
 from recuse.effects.shams import spread_finding
+from recuse.lab.bench import Bench
 from recuse.perturb.arms import ORIGINAL
 from recuse.perturb.shams import matched
 from recuse.perturb.teacher import tally
@@ -93,6 +93,7 @@ def run_findings(validated: Validated | None, benches: Sequence[Bench]) -> tuple
         found.append(
             effect_finding("placebo.second", "A second neutral paraphrase against the first", validated.second_placebo)
         )
+        found.append(validated.noise)
     found += [_rate("truth.broken", "Rewrites with another final answer, or the right one", benches),
               _rate("length.kept", "Rewrites within the length rule", benches)]  # fmt: skip
     return tuple(found)

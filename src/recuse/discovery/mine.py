@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from recuse.asks import Design, make_asks
-from recuse.discovery.engines import Send
 from recuse.discovery.merge import Proposal
 from recuse.discovery.objects import first_object
+from recuse.lab.engines import Send
 from recuse.prompts import Prompt, transcript
 from recuse.types import Ask, Judgement, Message, Pair, Sampling, View
 from recuse.verdict import read

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.deal import deal, rank
-from recuse.discovery.lab import Bench, Lab
 from recuse.discovery.merge import Candidate, Decide, merge, numbered, read_same
 from recuse.discovery.mine import Case, Explained, Mined, explain, extract, robust_flips
 from recuse.effects.contrast import Effect
+from recuse.lab.bench import Bench, Lab
 from recuse.library import Bias
 from recuse.perturb.arms import ORIGINAL, Arm
 from recuse.perturb.shams import bias_arms, placebo_arms

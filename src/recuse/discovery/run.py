@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recuse.discovery.config import DiscoverConfig, DiscoverPlan, plan_discovery
-from recuse.discovery.engines import Engines, Model, Role, Watch
 from recuse.discovery.findings import candidate_findings, examples, run_findings, severity, texts_matched
-from recuse.discovery.lab import Bench, Lab
 from recuse.discovery.merge import Candidate
 from recuse.discovery.rounds import Discovered, Round, play
 from recuse.discovery.transfer import Transferred
@@ -21,6 +19,8 @@ from recuse.discovery.validate import Tested, Validated, test, validate
 from recuse.effects.accept import Decision
 from recuse.effects.plan import Design, detectable
 from recuse.examine import AuditConfig, usage_of
+from recuse.lab.bench import Bench, Lab
+from recuse.lab.engines import Engines, Model, Role, Watch
 from recuse.library import Bias, Evidence, bias_toml
 from recuse.perturb.teacher import load_wording
 from recuse.prompts import load_prompt

@@ -13,11 +13,11 @@ from typing import Any
 
 from recuse import assets
 from recuse.discovery.config import DiscoverConfig
-from recuse.discovery.engines import LEDGERS
 from recuse.discovery.merge import Candidate
 from recuse.discovery.rounds import Discovered
 from recuse.errors import InputError, UsageError
 from recuse.examine import AuditConfig
+from recuse.lab.engines import LEDGERS
 from recuse.library import bias_toml, load_library
 from recuse.run import RunFolder
 

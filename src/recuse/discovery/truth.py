@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from recuse import stats
-from recuse.discovery.lab import Bench, Lab
+from recuse.lab.bench import Bench, Lab
 from recuse.perturb.arms import Arm, Rewrite
 from recuse.perturb.checks import BROKEN, VERIFIER, read_verify, verify_ask
 

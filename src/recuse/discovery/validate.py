@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recuse.discovery.config import DiscoverPlan
-from recuse.discovery.lab import Bench, Lab
 from recuse.discovery.merge import Candidate
+from recuse.discovery.noise import ask_again
 from recuse.discovery.truth import Slip, miss_rate, slips
 from recuse.effects.accept import Decision, accept
 from recuse.effects.contrast import Effect, contrast
 from recuse.effects.race import SHARES, futile, plan_stages
 from recuse.effects.scores import Scores
 from recuse.effects.shams import Shams, Spread
+from recuse.lab.bench import Bench, Lab
 from recuse.perturb.arms import ORIGINAL, Arm
 from recuse.perturb.shams import bias_arms, placebo_arms, sham_arms
+from recuse.types import Finding
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Validated:
     shams: tuple[Effect, ...]
     spread: Spread
     second_placebo: Effect
+    noise: Finding
     stopped: Mapping[str, str]
     slips: Mapping[str, Slip]
     calls: int
@@ -44,6 +47,7 @@ def validate(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Ca
     lab.rewrite(bench, [(arm, bench.pairs) for arm in shared])
     lab.judge(bench, [ORIGINAL.id, *(arm.id for arm in shared)])
     stopped = _race(plan, lab, bench, candidates)
+    noise = ask_again(lab, bench, seed=c.judge.seed)
     miss = miss_rate(lab, bench)
     scores = bench.scores()
     arms = [_own(candidate) for candidate in candidates]
@@ -59,6 +63,7 @@ def validate(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Ca
         shams=sham_effects,
         spread=Shams.of(sham_effects).spread(),
         second_placebo=contrast(scores, second.id),
+        noise=noise,
         stopped=stopped,
         slips=found,
         calls=sum(len(bench.judged.get(a.id, ())) for c_ in candidates for a in bias_arms(c_.bias)),

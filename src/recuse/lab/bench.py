@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recuse.asks import Design, make_asks
-from recuse.discovery.engines import Engines, Role, Send
 from recuse.effects.contrast import Effect, contrast
 from recuse.effects.scores import Scores
 from recuse.judge import Answered
 from recuse.judgements import Unread, judgements, ordered
+from recuse.lab.engines import Engines, Role, Send
 from recuse.perturb.arms import ORIGINAL, Arm, Rewrite, variants
 from recuse.perturb.teacher import Verifier, Wording, rewrite_all
 from recuse.prompts import Prompt

@@ -52,8 +52,8 @@ class Engines:
     _known: dict[Role, Ledger] = field(default_factory=dict)
 
     def __enter__(self) -> Engines:
-        for role, name in LEDGERS.items():
-            ledger = Ledger(self.folder / name, judge=self.models[role].name)
+        for role, model in self.models.items():
+            ledger = Ledger(self.folder / LEDGERS[role], judge=model.name)
             self._stack.callback(ledger.close)
             self._ledgers[role] = ledger
         for role, path in self.caches.items():
