@@ -40,7 +40,7 @@ def test_labels_are_read_by_position() -> None:
     assert [(t.template, t.gap) for t in indexed.templates] == [(t.template, t.gap) for t in plain.templates]
 
 
-@pytest.mark.parametrize("marks", [["False", "True", "True"], [float("nan"), 0.0, 2.0], [0.0, 1.0, 1.0]])
+@pytest.mark.parametrize("marks", [["False", "True", "True"], [float("nan"), 0.0, 2.0], [0, 1, 2], [None, 1, 0]])
 def test_marks_must_be_true_or_false(marks: list[object]) -> None:
     with pytest.raises(ValueError, match="true or false"):
         stats.planned_adjustment([0.01, 0.02, 0.03], marks)
@@ -54,7 +54,7 @@ def test_a_number_of_resamples_must_be_positive(resamples: int) -> None:
     for call in (
         lambda: stats.sign_flip_test(x, resamples=resamples),
         lambda: stats.studentised_flip_test(x, sizes=np.arange(1, 31), resamples=resamples),
-        lambda: stats.minimum_effect_test(x, 0.1, resamples=resamples),
+        lambda: stats.minimum_effect_test(x, minimum=0.1, resamples=resamples),
     ):
         with pytest.raises(ValueError, match="resamples"):
             call()

@@ -28,6 +28,8 @@ def numbers(values: ArrayLike, what: str = "values", *, largest: float = HUGE) -
     if np.ma.is_masked(values):
         place = int(np.ma.getmaskarray(np.ma.asanyarray(values)).ravel().argmax())
         raise ValueError(f"{what} has a masked entry at place {place}; leave it out or use a function with `missing`.")
+    if isinstance(values, (list, tuple)) and any(value is np.ma.masked for value in values):
+        raise ValueError(f"{what} has a masked entry; leave it out or use a function with `missing`.")
     try:
         raw = np.asarray(values)
     except ValueError:
@@ -57,19 +59,41 @@ def _of_objects(raw: NDArray[np.object_], what: str) -> Array:
         raise ValueError(f"{what} must be numbers within the range of floats.") from None
 
 
-def finite(value: object, what: str) -> float:
-    """One number as Python's own, whole ones as int: numpy's integers overflow in silence.
+def marks(flags: ArrayLike, n: int, what: str) -> NDArray[np.bool_]:
+    """True or false, or 1 and 0, for each of n values; raises ValueError for anything else, missing entries too."""
+    if np.ma.is_masked(flags):
+        raise ValueError(f"{what} has masked entries; leave those rows out.")
+    try:
+        mask = np.asarray(flags)
+    except ValueError:
+        mask = np.empty((0, 0))  # lists of unequal length
+    known = mask.dtype.kind == "b" or not mask.size or (mask.dtype.kind in "iuf" and np.isin(mask, (0, 1)).all())
+    if mask.ndim != 1 or not known:
+        raise ValueError(f"{what} must be one-dimensional and true or false for each value.")
+    if mask.size != n:
+        raise ValueError(f"there are {n} values and {mask.size} marks in {what}; each value needs one.")
+    return mask.astype(np.bool_)
 
-    Raises ValueError for text, None, masked entries, NaN, infinity and what is larger than 2 ** 53.
+
+def number(value: object, what: str, *, most: float = HUGE) -> float:
+    """One number as Python's own, since numpy's integers overflow in silence and its small floats lose digits.
+
+    Raises ValueError for text, None, masked entries, NaN, infinity and what is larger than `most`.
     """
     found = value.item() if isinstance(value, (np.generic, np.ndarray)) and value.size == 1 else value
     try:
-        number = float(found) if isinstance(found, Real) and value is not np.ma.masked else math.nan
+        read = float(found) if isinstance(found, Real) and value is not np.ma.masked else math.nan
     except OverflowError:
-        number = math.inf
-    if not abs(number) <= MOST:
-        raise ValueError(f"{what} must be a finite number of at most 2 ** 53, got {value!r:.40}.")
-    return int(number) if number.is_integer() else number
+        read = math.inf
+    if not abs(read) <= most:
+        raise ValueError(f"{what} must be a finite number of at most {most:g} in size, got {value!r:.40}.")
+    return read
+
+
+def finite(value: object, what: str) -> float:
+    """One number as Python's own, whole ones as int; raises ValueError as `number` does, from 2 ** 53 on."""
+    read = number(value, what, most=MOST)
+    return int(read) if read.is_integer() else read
 
 
 def whole(value: object, what: str, *, least: int = 0) -> int:
@@ -83,11 +107,10 @@ def whole(value: object, what: str, *, least: int = 0) -> int:
 def checked_bounds(bounds: Bounds) -> Bounds:
     """The bounds as floats; raises ValueError unless they are two finite numbers in order."""
     try:
-        low, high = (float(bound) for bound in bounds)
+        low, high = bounds
     except (TypeError, ValueError):
-        raise ValueError(f"bounds must be two numbers, got {bounds!r}.") from None
-    if not (abs(low) <= HUGE and abs(high) <= HUGE):
-        raise ValueError(f"bounds must be finite and at most {HUGE:g} in size, got {bounds}.")
+        raise ValueError(f"bounds must be two numbers, got {bounds!r:.80}.") from None
+    low, high = number(low, "the lower bound"), number(high, "the upper bound")
     if not low < high:
         raise ValueError(f"the lower bound must be under the upper one, got {bounds}.")
     return low, high
@@ -125,6 +148,8 @@ def labelled(labels: Groups, n: int, what: str) -> list[Hashable] | NDArray[np.g
         raise ValueError(f"{what} has masked entries; leave those rows out.")
     if isinstance(labels, np.ndarray) and labels.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, got shape {labels.shape}.")
+    if not hasattr(labels, "__len__"):
+        raise ValueError(f"{what} must be one label for each value, got {labels!r:.40}.")
     if len(labels) != n:
         raise ValueError(f"there are {n} values and {len(labels)} {what}; each value needs one.")
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "biu":

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from recuse.stats.inputs import numbers
+from recuse.stats.inputs import marks, numbers
 from recuse.stats.results import Arrays, check_level
 
 Array = NDArray[np.float64]
@@ -81,9 +81,8 @@ def planned_adjustment(
     pvalues and primary: (m,). Several primaries whose claims are joined by "or" need `holm` over them besides. Raises
     ValueError as `holm` does, for unequal lengths, marks that are not true or false, or an unknown method.
     """
-    p, declared = _checked(pvalues), _marks(primary)
-    if p.size != declared.size:
-        raise ValueError(f"there are {p.size} p-values and {declared.size} marks; each p-value needs one.")
+    p = _checked(pvalues)
+    declared = marks(primary, p.size, "primary")
     adjusters = {"bh": benjamini_hochberg, "by": benjamini_yekutieli, "holm": holm}
     if method not in adjusters:
         raise ValueError(f"method must be one of {', '.join(adjusters)}, got {method!r}.")
@@ -100,14 +99,6 @@ def _checked(pvalues: ArrayLike) -> Array:
         place = int(outside.argmax())
         raise ValueError(f"every p-value must lie between 0 and 1, got {p[place]} at place {place}.")
     return p
-
-
-def _marks(primary: ArrayLike) -> Marks:
-    marks = np.asarray(primary)
-    known = marks.dtype == bool or not marks.size or (marks.dtype.kind in "iu" and np.isin(marks, (0, 1)).all())
-    if marks.ndim != 1 or not known or np.ma.is_masked(primary):
-        raise ValueError("primary must be one-dimensional and hold true or false for each p-value.")
-    return marks.astype(np.bool_)
 
 
 def _stepped_up(p: Array, *, by: bool) -> Array:

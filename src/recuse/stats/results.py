@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
@@ -77,20 +76,6 @@ class Arrays:
 def check_level(level: float) -> None:
     if not (isinstance(level, Real) and 0.0 < level < 1.0):
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
-
-
-def plain(*counts: float) -> tuple[float, ...]:
-    """Counts as Python's numbers, since numpy's integers overflow in silence.
-
-    Raises ValueError unless each is a finite number within the range of floats.
-    """
-    found = tuple(count.item() if isinstance(count, np.generic) else count for count in counts)
-    try:
-        if all(isinstance(count, Real) and math.isfinite(count) for count in found):
-            return found
-    except OverflowError:
-        raise ValueError("counts must lie within the range of floats.") from None
-    raise ValueError(f"counts must be finite numbers, got {found}.")
 
 
 def check_resamples(resamples: int) -> None:

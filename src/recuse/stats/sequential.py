@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recuse.stats.inputs import Bounds, Groups, checked, checked_bounds, numbers, whole
+from recuse.stats.inputs import Bounds, Groups, checked, checked_bounds, number, numbers, whole
 from recuse.stats.multiplicity import Rejections
 from recuse.stats.results import Alternative, Arrays, Estimate, check_alternative, check_level
 
@@ -130,7 +130,7 @@ def e_value(
     check_alternative(alternative, ("two-sided", "greater", "less"))
     bounds = checked_bounds(bounds)
     n, sums, sizes = _units(values, groups, largest_group, bounds)
-    null = float(numbers([null_mean], "null_mean")[0])
+    null = number(null_mean, "the null mean")
     m = (null - bounds[0]) / (bounds[1] - bounds[0])
     if not _LEAST_MEAN < m < 1:
         raise ValueError(f"the null mean must lie strictly between {bounds[0]} and {bounds[1]}, got {null_mean}.")

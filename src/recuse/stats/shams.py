@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from recuse.stats.inputs import numbers
+from recuse.stats.inputs import number, numbers
 from recuse.stats.results import Alternative, Estimate, check_alternative, check_level
 from recuse.stats.root import decreasing_root
 
@@ -62,7 +62,7 @@ def predictive_pvalue(
     """
     check_alternative(alternative, ("two-sided", "greater", "less"))
     check_level(level)
-    (new_effect,), (new_se,) = numbers([effect], "effect").tolist(), numbers([se], "se").tolist()
+    new_effect, new_se = number(effect, "the effect"), number(se, "its standard error")
     y, s = numbers(sham_effects, "sham_effects"), numbers(sham_ses, "sham_ses")
     if y.shape != s.shape:
         raise ValueError(f"there must be one standard error for each sham effect, got {y.size} effects and {s.size}.")
