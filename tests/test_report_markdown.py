@@ -10,7 +10,8 @@ import pytest
 from markdown_it import MarkdownIt
 from report_example import EXAMPLE, FINDINGS, HOSTILE, hostile
 
-from recuse.report.markdown import escape, markdown
+from recuse.report.markdown import markdown
+from recuse.report.markdown_parts import escape
 from recuse.types import Finding
 
 UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]")

@@ -1,4 +1,4 @@
-"""`findings.json`: the machine-readable result, schema 1 (`recuse/data/findings.schema.json`).
+"""`findings.json`: the machine-readable result, schema 1. Of an audit (`recuse/data/findings.schema.json`):
 
     {"schema": 1, "outcome": "fit" | "recuse" | "inconclusive", "headline": str,
      "judge": str, "pairs": str, "prompt": str, "looks": int,
@@ -14,6 +14,24 @@
                    "details": {...}}, ...],
      "notes": [str, ...], "usage": {...}, "gate": {"name": str, "tolerances": {...}}}
 
+Of a discovery (`recuse/data/discovery.schema.json`), with findings as above, their "outcome" and "tolerance" null:
+
+    {"schema": 1, "kind": "discovery", "headline": str, "judge": str, "teacher": str, "pairs": str, "prompt": str,
+     "level": number,                                     of the intervals
+     "candidates": [{"id": str, "name": str, "definition": str, "instruction": str,
+                     "fate": "accepted" | "rejected" | "dropped",           dropped: before validation
+                     "support": int, "wordings": [str, ...],                cases that named it, and how
+                     "reasons": [str, ...],                                 against acceptance
+                     "severity": "high" | "medium" | "low" | "under 5 points" | null,   null: not measured on test
+                     "findings": [...],                                     test part first, then validation, screen
+                     "examples": [{"pair": str, "domain": str | null, "question": str, "chosen": str,
+                                   "original": str, "rewritten": str,       the rejected answer before and after
+                                   "before": {order: str}, "after": {order: str},   what the judge preferred
+                                   "words": str | null}, ...]}, ...],       the judge's explanation
+     "findings": [...],                                   of the run: shams, second placebo, truth, length
+     "rounds": [{...}, ...], "limits": [str, ...], "notes": [str, ...],
+     "usage": {"judge": {...}, "teacher": {...}}, "config": {...}}
+
 Numbers are not rounded and always finite. Keys keep this order. Fields may be added within schema 1, never changed.
 """
 
@@ -22,8 +40,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
+from recuse.report.discovered import DiscoverResult, Found, Worked
 from recuse.report.result import AuditResult
 from recuse.types import Finding
 
@@ -51,6 +71,34 @@ def findings_json(result: AuditResult) -> dict[str, Any]:
 def findings_text(result: AuditResult) -> str:
     """`findings_json` as `findings.json` and standard output carry it: ASCII, indented, one final newline."""
     return json.dumps(findings_json(result), indent=2, allow_nan=False) + "\n"
+
+
+def discovered_json(result: DiscoverResult) -> dict[str, Any]:
+    """A discovery as plain JSON values. Raises as `findings_json` does."""
+    content = {
+        "schema": 1,
+        "kind": "discovery",
+        **{name: getattr(result, name) for name in ("headline", "judge", "teacher", "pairs", "prompt", "level")},
+        "candidates": [_candidate(c) for c in result.candidates],
+        "findings": [_finding(f) for f in result.findings],
+        **{name: getattr(result, name) for name in ("rounds", "limits", "notes", "usage", "config")},
+    }
+    plain: dict[str, Any] = _plain(content, "result")
+    return plain
+
+
+def discovered_text(result: DiscoverResult) -> str:
+    """`discovered_json` as text, like `findings_text`."""
+    return json.dumps(discovered_json(result), indent=2, allow_nan=False) + "\n"
+
+
+def _candidate(found: Found) -> dict[str, Any]:
+    shown = {field.name: getattr(found, field.name) for field in fields(found)}
+    return {
+        **shown,
+        "findings": [_finding(f) for f in found.findings],
+        "examples": [{field.name: getattr(e, field.name) for field in fields(Worked)} for e in found.examples],
+    }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

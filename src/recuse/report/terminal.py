@@ -7,9 +7,11 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from recuse.report import text
+from recuse.report.discovered import DiscoverResult
+from recuse.report.discovered_words import part
 from recuse.report.result import AuditResult
 
 if TYPE_CHECKING:
@@ -43,6 +45,33 @@ def print_result(result: AuditResult, console: Console) -> None:
     console.print(line, soft_wrap=True)
 
 
+def print_discovered(result: DiscoverResult, console: Console) -> None:
+    """A table of all candidates, the accepted ones first, then what else there is to know, then the headline."""
+    from rich.table import Table
+    from rich.text import Text
+
+    wide = console.width >= 100
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("Candidate", overflow="fold")
+    table.add_column(f"Effect, {text.intervals(result.level)}" if wide else "Effect", overflow="fold")
+    if wide:
+        table.add_column("Part")
+        table.add_column("n (groups)", justify="right")
+    table.add_column("Fate", no_wrap=True)
+    for found in result.candidates:
+        first = found.findings[0] if found.findings else None
+        cells = [_text(found.id), _text(text.estimate(first) if first else "not measured")]
+        if wide:
+            cells += [_text(part(first) if first else ""), _text(text.size(first) if first else "")]
+        table.add_row(*cells, Text(found.fate, style="bold red" if found.fate == "accepted" else ""))
+    if result.candidates:
+        console.print(table)
+        console.print()
+    for note in result.notes:
+        console.print(_text(f"- {note}"), soft_wrap=True)
+    console.print(Text(text.visible(result.headline, newline=" "), style="bold"), soft_wrap=True)
+
+
 def _folded(id: str) -> str:
     """The id with its parts below one another, so that a narrow column does not break inside a word."""
     return re.sub(r"(?<=[.:])", "\n", " ".join(id.split()))
@@ -54,15 +83,9 @@ def _text(content: str, newline: str = " ") -> Any:
     return Text(text.visible(content, limit=200, newline=newline))
 
 
-class Progress:
-    """Shows how a judge run proceeds: rate, time left, failures and cost.
-
-    A terminal gets a live bar, anything else a plain line at most every `every` seconds; `quiet` shows nothing. The
-    rate counts fresh replies only, since those from the ledger come at once.
-
-        with Progress() as progress:
-            progress.update(done, total, failures=2, cost=0.1, from_ledger=40)
-    """
+class _Live:
+    """A line about what is going on: a live bar on a terminal, else a plain line at most every `every` seconds and the
+    last one at the end; `quiet` shows nothing."""
 
     def __init__(
         self,
@@ -76,12 +99,11 @@ class Progress:
         self._stream = stream or sys.stderr
         self._bar: Any = None
         self._task: Any = None
-        self._begun: tuple[float, int] | None = None  # time and fresh replies at the first update
         self._shown = float("-inf")
         self._counts: tuple[int, int | None] = (0, None)
         self._pending: Callable[[], str] | None = None  # writes the newest line, which is not shown yet
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         if not self._quiet and self._stream.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, SpinnerColumn, TextColumn
@@ -106,22 +128,14 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(
-        self, done: int, total: int | None, failures: int = 0, cost: float | None = None, from_ledger: int = 0
-    ) -> None:
-        """Tell the state: `done` of `total` asks answered, `from_ledger` of them without a call."""
+    def _tell(self, line: Callable[[], str], done: int, total: int | None) -> None:
         if self._quiet:
             return
         now = self._clock()
-        if self._begun is None:
-            self._begun = (now, done - from_ledger)
-        seconds, fresh = now - self._begun[0], done - from_ledger - self._begun[1]
-        rate = fresh / seconds if seconds > 0 else 0.0
-        self._counts = (done, total)
-        self._pending = lambda: state(done, total, failures, cost, from_ledger, rate)
+        self._counts, self._pending = (done, total), line
         if now - self._shown >= (self._every if self._bar is None else 0.1):
             self._shown = now
-            self._show(self._pending())
+            self._show(line())
 
     def _show(self, line: str) -> None:
         self._pending = None
@@ -131,6 +145,46 @@ class Progress:
         else:
             done, total = self._counts
             self._bar.update(self._task, completed=done, total=total, description=line)
+
+
+class Progress(_Live):
+    """Shows how a judge run proceeds: rate, time left, failures and cost. The rate counts fresh replies only, since
+    those from the ledger come at once.
+
+        with Progress() as progress:
+            progress.update(done, total, failures=2, cost=0.1, from_ledger=40)
+    """
+
+    _begun: tuple[float, int] | None = None  # time and fresh replies at the first update
+
+    def update(
+        self, done: int, total: int | None, failures: int = 0, cost: float | None = None, from_ledger: int = 0
+    ) -> None:
+        """Tell the state: `done` of `total` asks answered, `from_ledger` of them without a call."""
+        now = self._clock()
+        if self._begun is None:
+            self._begun = (now, done - from_ledger)
+        seconds, fresh = now - self._begun[0], done - from_ledger - self._begun[1]
+        rate = fresh / seconds if seconds > 0 else 0.0
+        self._tell(lambda: state(done, total, failures, cost, from_ledger, rate), done, total)
+
+
+class Phases(_Live):
+    """Shows how a run of several phases proceeds.
+
+    with Phases() as phases:
+        phases.update("round 1: naming", done, total, cost)
+    """
+
+    def update(self, phase: str, done: int, total: int, cost: float) -> None:
+        """Tell the state: `done` of the `total` asks of this phase answered, `cost` US dollars spent on the run."""
+        self._tell(lambda: phase_state(phase, done, total, cost), done, total)
+
+
+def phase_state(phase: str, done: int, total: int, cost: float) -> str:
+    """One line: `round 1: naming, 120/400, $0.0300`; a run that costs nothing shows no cost."""
+    said = f"{text.visible(phase, limit=100, newline=' ')}, {done:,}/{total:,}"
+    return f"{said}, ${cost:.4f}" if cost else said
 
 
 def state(done: int, total: int | None, failures: int, cost: float | None, from_ledger: int, rate: float) -> str:

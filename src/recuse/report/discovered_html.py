@@ -1,0 +1,109 @@
+"""The report of a discovery as one self-contained HTML page: what was proven first, then everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from recuse import assets
+from recuse.report import discovered_words as words
+from recuse.report import svg, text
+from recuse.report.discovered import DiscoverResult, Found, Worked
+from recuse.report.html_parts import block, bullets, figure, findings_table, head, named, page, safe, section, table
+from recuse.types import Finding
+
+
+def discovered_html(result: DiscoverResult) -> str:
+    """The whole page. Text from a model or from data is escaped; the page's policy forbids scripts and any loading."""
+    accepted, unproven, level = result.of("accepted"), words.unproven(result), result.level
+    rejected = [f for f in result.of("rejected") if f not in unproven]
+    sections = [
+        head("Discovery of biases", "recuse" if accepted else "", result.headline, words.facts(result)),
+        section("Accepted biases", "accepted", _cards(accepted, level) or "<p>No candidate was accepted.</p>"),
+        section("Passed every test, truth not checked independently", "unproven", _cards(unproven, level)),
+        section("Effects of all candidates", "effects", _plots(result)),
+        section("Rejected on the validation part", "rejected", _losers("Rejected candidates", rejected)),
+        section("Dropped at the screen", "dropped", _losers("Dropped candidates", result.of("dropped"))),
+        section("Beside the candidates", "run", _beside(result)),
+        section("Rounds", "rounds", _rounds(result)),
+        section("Limits", "limits", bullets(result.limits)),
+        section("Notes", "notes", bullets(result.notes)),
+        section("Configuration", "config", block(text.toml(result.config), "configuration")),
+    ]
+    style = "".join(assets.data(name).read_text("utf-8") for name in ("report.css", "discovered.css"))
+    return page(f"Biases of {result.judge}", "\n".join(part for part in sections if part), style=style)
+
+
+def _cards(every: Sequence[Found], level: float) -> str:
+    return "\n".join(_card(found, level) for found in every)
+
+
+def _card(found: Found, level: float) -> str:
+    rows = "\n".join(f"<div><dt>{label}</dt><dd>{safe(shown)}</dd></div>" for label, shown in words.card(found, level))
+    told = [
+        f"<h3>{named(found.name, found.id)}</h3>",
+        f"<p>{safe(found.definition)}</p>",
+        f'<dl class="facts">\n{rows}\n</dl>',
+        f"<h4>Against it</h4>\n{bullets(found.reasons)}" if found.reasons else "",
+        f"<h4>Instruction to the teacher</h4>\n<p>{safe(found.instruction)}</p>",
+        f"<h4>Named as</h4>\n{bullets(found.wordings)}" if found.wordings else "",
+        *(_example(e, i + 1) for i, e in enumerate(found.examples)),
+    ]
+    return "<article>\n" + "\n".join(part for part in told if part) + "\n</article>"
+
+
+def _example(example: Worked, number: int) -> str:
+    before, after = words.marked(example.original, example.rewritten)
+    where = f"{example.pair} ({example.domain})" if example.domain else example.pair
+    rows = [
+        ("Question", safe(example.question)),
+        ("Chosen answer", safe(example.chosen)),
+        ("Rejected answer as it was", _pieces(before, "del")),
+        ("Rejected answer as rewritten", _pieces(after, "ins")),
+        *((label, safe(shown)) for label, shown in words.verdicts(example)),
+        *([("The judge's words", safe(example.words))] if example.words else []),
+    ]
+    told = "\n".join(f"<dt>{label}</dt><dd>{shown}</dd>" for label, shown in rows)
+    return f"<details>\n<summary>Example {number}: {safe(where)}</summary>\n<dl>\n{told}\n</dl>\n</details>"
+
+
+def _pieces(pieces: Sequence[words.Piece], mark: str) -> str:
+    shown = [(safe(piece, words.LONGEST + 100), changed) for piece, changed in pieces]
+    return "".join(f"<{mark}>{piece}</{mark}>" if changed else piece for piece, changed in shown)
+
+
+def _plots(result: DiscoverResult) -> str:
+    plots = []
+    for kind, what in (("effect", "test"), ("validation", "validation"), ("screen", "discovery")):
+        findings: list[Finding] = []
+        for found in result.candidates:
+            finding = words.of(found, kind)
+            if finding is not None and not (kind == "screen" and words.of(found, "validation")):
+                findings.append(replace(finding, title=found.name))
+        if findings:
+            title = f"Effects against the placebo on the {what} part"
+            plots.append(
+                figure(
+                    svg.forest(findings, name=f"plot-{kind}", title=title),
+                    f"{title}. Mark: estimate. Bar: {text.intervals(result.level)}.",
+                )
+            )
+    return "\n".join(plots)
+
+
+def _losers(caption: str, found: Sequence[Found]) -> str:
+    rows = [[named(f.name, f.id), *map(safe, words.rejected_row(f))] for f in found]
+    return table(caption, words.REJECTED, rows) if rows else ""
+
+
+def _beside(result: DiscoverResult) -> str:
+    rows = [[f"<code>{safe(row[0])}</code>", *row[1:]] for row in words.arm_rows(result.findings)]
+    measured = findings_table("Findings of the run", result.findings, result.level)
+    return measured + ("\n" + table("By arm", words.ARMS, rows) if rows else "")
+
+
+def _rounds(result: DiscoverResult) -> str:
+    top, rows = words.round_rows(result.rounds)
+    if not rows:
+        return ""
+    return table("What each round did", [safe(h) for h in top], [[safe(cell) for cell in row] for row in rows])

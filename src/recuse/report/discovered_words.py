@@ -1,0 +1,190 @@
+"""What the report of a discovery says, as labels and text that every form shows; not yet escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from recuse.report import text
+from recuse.report.discovered import DiscoverResult, Found, Worked
+from recuse.types import Finding
+
+LONGEST = 4000  # characters of an answer that are compared and shown
+_WHOLE, _ENDS = 60, 25  # words of an unchanged stretch that is shown whole; else these many at either end
+_ORDERS = {"AB": "better answer first", "BA": "worse answer first", "-": "each answer alone"}
+_PARTS = {"validation": "validation", "screen": "discovery"}
+
+Row = tuple[str, str]
+Piece = tuple[str, bool]  # a stretch of text, and whether it differs
+
+
+def facts(result: DiscoverResult) -> dict[str, str]:
+    counts = [f"{len(result.of(fate))} {fate}" for fate in ("accepted", "rejected", "dropped") if result.of(fate)]
+    return {
+        "Judge": result.judge,
+        "Teacher": result.teacher,
+        "Pairs": result.pairs,
+        "Prompt": result.prompt,
+        "Candidates": ", ".join(counts) or "none",
+        **{f"Usage of the {role}": text.usage_line(used) for role, used in result.usage.items()},
+    }
+
+
+def unproven(result: DiscoverResult) -> tuple[Found, ...]:
+    """Those that passed every test while nothing independent could check that their rewrites keep the truth."""
+    return tuple(f for f in result.of("rejected") if _detail(f, "status") == "candidate")
+
+
+def part(finding: Finding) -> str:
+    """The part of the data on which a candidate's finding was measured."""
+    return _PARTS.get(finding.id.rpartition(".")[2], "test")
+
+
+def of(found: Found, kind: str) -> Finding | None:
+    """The finding of a candidate that ends in `kind`: effect, vs_original, validation or screen."""
+    return next((f for f in found.findings if f.id.endswith(f".{kind}")), None)
+
+
+def _detail(found: Found, name: str) -> Any:
+    validation = of(found, "validation")
+    return validation.details.get(name) if validation else None
+
+
+def card(found: Found, level: float) -> list[Row]:
+    """The numbers of one candidate: label and text."""
+    effect, original, validation = (of(found, kind) for kind in ("effect", "vs_original", "validation"))
+    first = effect or validation
+    rows = [("Severity", found.severity or "")]
+    if effect:
+        rows += [(f"Effect on the test part, {text.intervals(level)}", text.estimate(effect))]
+    if first:
+        d = first.details
+        rows += [
+            ("Pairs (groups)", text.size(first)),
+            ("Error with the bias", _share(d.get("error"))),
+            ("Error with the placebo", _share(d.get("base_error"))),
+        ]
+    if original:
+        rows += [("Against the untouched answers", text.estimate(original))]
+    if first:
+        rows += [
+            *((f"Effect, {_ORDERS.get(order, order)}", _gap(values)) for order, values in orders(first).items()),
+            ("Robust flips", str(first.details.get("robust_flips", ""))),
+            ("With missing verdicts", text.bounds(first)),
+            ("Left out", _left_out(first)),
+            ("Remark", str(first.details.get("uninformative", ""))),
+        ]
+    if validation:
+        rows += [("On the validation part", text.estimate(validation)), ("There, p and q", _p_q(validation))]
+    rows += [("Named by", "1 case" if found.support == 1 else f"{found.support:,} cases")]
+    return [(label, shown) for label, shown in rows if shown]
+
+
+def orders(finding: Finding) -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = finding.details.get("orders") or {}
+    return found
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else text.number(value)
+
+
+def _gap(values: Mapping[str, Any]) -> str:
+    if values.get("estimate") is None:
+        return "not measured"
+    shown = text.number(values["estimate"])
+    shown = f"{shown} {text.interval(values['interval'])}" if values.get("interval") else shown
+    return shown if values.get("informative", True) else f"{shown}, little room"
+
+
+def _left_out(finding: Finding) -> str:
+    excluded = finding.details.get("excluded")
+    return f"{excluded['pairs']:,} pairs ({100 * excluded['rate']:.1f} %)" if excluded and excluded["pairs"] else ""
+
+
+def _p_q(finding: Finding) -> str:
+    d = finding.details
+    told = {"by sign flips": d.get("p_flip"), "beside the shams": d.get("p_sham")}
+    said = [f"p {text.p_value(p)} {how}" for how, p in told.items() if p is not None]
+    return ", ".join(said + ([f"q {text.p_value(d['q'])}"] if d.get("q") is not None else []))
+
+
+REJECTED = ("Candidate", "Named by", "Effect", "n (groups)", "p by flips", "p by shams", "q", "Why not")
+
+
+def rejected_row(found: Found) -> list[str]:
+    """A row of REJECTED without its first cell: a candidate's numbers where it was last measured, and the reasons."""
+    last = of(found, "validation") or of(found, "screen")
+    d = last.details if last else {}
+    return [
+        f"{found.support:,}",
+        text.estimate(last) if last else "not measured",
+        text.size(last) if last else "",
+        *(text.p_value(d.get(name)) for name in ("p_flip", "p_sham", "q")),
+        "; ".join(found.reasons),
+    ]
+
+
+def round_rows(rounds: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of rounds."""
+    head = list(dict.fromkeys(key for row in rounds for key in row))
+    return [h[:1].upper() + h[1:] for h in head], [[str(row.get(key, "")) for key in head] for row in rounds]
+
+
+def arm_rows(findings: Sequence[Finding]) -> list[list[str]]:
+    """By arm: the effect of a sham, broken truth and kept length, as far as they were measured."""
+    columns: list[Mapping[str, float]] = [{}, {}, {}]
+    for finding in findings:
+        if finding.id == "sham.spread":
+            columns[0] = finding.details.get("effects", {})
+        elif finding.id in ("truth.broken", "length.kept"):
+            columns[1 + (finding.id == "length.kept")] = finding.details.get("by_arm", {})
+    arms = sorted({arm for column in columns for arm in column})
+    return [[arm, *(_share(column.get(arm)) for column in columns)] for arm in arms]
+
+
+ARMS = ("Arm", "Effect", "Truth broken", "Length kept")
+
+
+def verdicts(example: Worked) -> list[Row]:
+    """What the judge preferred, before and after, in each order."""
+    return [
+        (f"Verdict, {_ORDERS.get(order, order)}", f"{example.before.get(order, '(none)')} → {after}")
+        for order, after in example.after.items()
+    ]
+
+
+def marked(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
+    """Both texts in pieces, words that only one of them has marked; long unchanged stretches are cut in the middle."""
+    tokens = [re.findall(r"\S+|\s+", text.visible(whole, limit=LONGEST)) for whole in (before, after)]
+    words = [[t for t in side if not t.isspace()] for side in tokens]
+    flags = [[True] * len(side) for side in words]
+    for a, b, size in SequenceMatcher(None, words[0], words[1], autojunk=False).get_matching_blocks():
+        flags[0][a : a + size] = flags[1][b : b + size] = [False] * size
+    left, right = (list(_pieces(t, f)) for t, f in zip(tokens, flags, strict=True))
+    return left, right
+
+
+def _pieces(tokens: Sequence[str], flags: Sequence[bool]) -> Iterator[Piece]:
+    """Neighbours of one kind joined; blanks differ where the words on both sides do."""
+    kinds, seen = [], 0
+    for token in tokens:
+        if token.isspace():
+            kinds.append(0 < seen < len(flags) and flags[seen - 1] and flags[seen])
+        else:
+            kinds.append(flags[seen])
+            seen += 1
+    for kind, run in groupby(zip(kinds, tokens, strict=True), key=itemgetter(0)):
+        yield _cut("".join(token for _, token in run), kind)
+
+
+def _cut(stretch: str, changed: bool) -> Piece:
+    words = stretch.split()
+    if changed or len(words) <= _WHOLE:
+        return stretch, changed
+    head, tail = " ".join(words[:_ENDS]), " ".join(words[-_ENDS:])
+    return f" {head} [… {len(words) - 2 * _ENDS:,} words as before …] {tail} ", changed

@@ -1,0 +1,128 @@
+"""What every HTML page is built from: the frame, sections, tables, figures, and the escaping of foreign text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from recuse.report import text
+from recuse.types import Finding
+
+# How the cells of a column may break; those of other columns don't.
+_KINDS = {
+    "With missing verdicts": "bounds",
+    "Other reading": "bounds",
+    "Method": "words",
+    "Remark": "words",
+    "Why not": "words",
+}
+_COMMA = re.compile(r", (?=-?[\d.]+\])")  # inside an interval
+
+
+def page(title: object, body: str, *, style: str) -> str:
+    """The whole page around `body`, which is HTML already. The policy forbids scripts and any loading."""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{safe(title, 120)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def _policy(style: str) -> str:
+    """Everything is forbidden except this one style sheet, by its hash."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def safe(content: object, limit: int = text.LONGEST) -> str:
+    return escape(text.visible(content, limit=limit))
+
+
+def head(title: str, outcome: str, line: str, facts: Mapping[str, object]) -> str:
+    """The title, the outcome in one line (`outcome` names its colour), and facts; those that are empty are left out."""
+    told = "\n".join(f"<div><dt>{name}</dt><dd>{safe(value)}</dd></div>" for name, value in facts.items() if value)
+    return f"""<header>
+<h1>{title}</h1>
+<p class="outcome {outcome}"><strong>{safe(line)}</strong></p>
+<dl class="facts">
+{told}
+</dl>
+</header>"""
+
+
+def section(heading: str, name: str, body: str) -> str:
+    if not body:
+        return ""
+    return f'<section aria-labelledby="{name}">\n<h2 id="{name}">{safe(heading)}</h2>\n{body}\n</section>'
+
+
+def figure(plot: str, legend: str) -> str:
+    caption = f"\n<figcaption>{legend}</figcaption>" if legend else ""
+    return f"<figure>\n{plot}{caption}\n</figure>"
+
+
+def findings_table(caption: str, findings: Sequence[Finding], level: float) -> str:
+    if not findings:
+        return ""
+    told = [(f, text.cells(f, level=level)) for f in findings]
+    top = ["Measure", *told[0][1]]
+    rows = [[named(f.title, f.id), *(_content(column, cell) for column, cell in row.items())] for f, row in told]
+    return table(caption, top, rows)
+
+
+def _content(column: str, content: str) -> str:
+    shown = safe(content)
+    return f'<span class="badge {shown}">{shown}</span>' if column == "Outcome" and content else shown
+
+
+def named(title: str, id: str) -> str:
+    return f"{safe(title)} <code>{safe(id)}</code>"
+
+
+def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Cells are HTML already. A column that is empty in every row is left out. The box scrolls on narrow screens."""
+    kept = [i for i in range(len(head)) if any(row[i] for row in rows)]
+    top = "".join(f'<th scope="col">{head[i]}</th>' for i in kept)
+    lines = [
+        f'<tr><th scope="row">{row[kept[0]]}</th>' + "".join(_cell(head[i], row[i]) for i in kept[1:]) + "</tr>"
+        for row in rows
+    ]
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{safe(caption)}">\n<table>\n'
+        f"<caption>{safe(caption)}</caption>\n<thead><tr>{top}</tr></thead>\n<tbody>\n"
+        + "\n".join(lines)
+        + "\n</tbody>\n</table>\n</div>"
+    )
+
+
+def _cell(column: str, content: str) -> str:
+    kind = "estimate" if column.startswith("Estimate") else _KINDS.get(column, "short")
+    if kind != "words":
+        content = _COMMA.sub(",&nbsp;", content)
+    return f'<td class="{kind}">{content}</td>'
+
+
+def bullets(items: Sequence[str]) -> str:
+    return "<ul>\n" + "\n".join(f"<li>{safe(item)}</li>" for item in items) + "\n</ul>" if items else ""
+
+
+def block(content: str, what: str) -> str:
+    if not content:
+        return ""
+    return f'<pre tabindex="0" aria-label="{what}"><code>{escape(content)}</code></pre>'
