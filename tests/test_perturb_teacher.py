@@ -12,6 +12,7 @@ from instant import Backwards, Instant
 from recuse.judge import Answered, Spend, judge
 from recuse.ledger import Ledger
 from recuse.perturb.arms import Arm
+from recuse.perturb.closing import set_aside
 from recuse.perturb.teacher import Rewritten, Verifier, rewrite_all, tally
 from recuse.prompts import load_prompt
 from recuse.types import Ask, Pair, Reply, Sampling
@@ -26,9 +27,16 @@ AS_LONG = Arm("placebo:long", "placebo", instruction="Say it at this length.", m
 def quiz(i: int) -> Pair:
     """A question with options; the rejected answer has 100 characters and chooses B, the right one is A."""
     asked = f"Item {i}. Which one floats?\nA. cork\nB. iron\nC. lead"
-    wrong = f"Number {i:03d}: what floats must weigh little for its size, and that holds. Thus the answer is (B) iron."
+    wrong = f"The answer is (B) iron. Number {i:03d}: what floats must weigh little for its size, and all of it holds."
     assert len(wrong) == 100
     return Pair(f"p{i}", asked, "Cork is light. The answer is (A) cork.", wrong, f"g{i}")
+
+
+def closed(i: int) -> Pair:
+    """The same answer, settled in its last sentence."""
+    pair = quiz(i)
+    answer, reason = pair.rejected.split(". ", 1)
+    return replace(pair, id=f"c{i}", rejected=f"{reason} {answer}.")
 
 
 def free(i: int) -> Pair:
@@ -85,13 +93,13 @@ def test_a_rewrite_of_the_right_length_is_asked_for_once_and_told_the_limits() -
     assert (rewrite.text, rewrite.faults, rewrite.attempts) == (reworded(pair), (), 1)
     assert rewrite.checked == "letter"
     (ask,) = teacher.asks
-    assert "between 90 characters (about 17 words) and 110 characters (about 21 words)" in text_of(ask)
+    assert "between 90 characters (about 18 words) and 110 characters (about 22 words)" in text_of(ask)
     assert (ask.arm, ask.pair, ask.view, ask.labels, ask.repeat) == ("placebo", "p1", "text", (), 0)
 
 
 def test_only_rewrites_of_the_wrong_length_are_asked_again_and_told_what_came() -> None:
     pairs = [quiz(1), quiz(2), quiz(3)]
-    padded = reworded(pairs[1]).replace("Thus the", "And it goes on, and on, and on. Thus the")
+    padded = reworded(pairs[1]).replace("Number", "And it goes on, and on, and on. Number")
 
     def answer(ask: Ask, pair: Pair) -> str:
         if pair.id == "p2" and ask.repeat == 0:
@@ -110,6 +118,42 @@ def test_only_rewrites_of_the_wrong_length_are_asked_again_and_told_what_came() 
     assert done.rewrites["placebo"]["p2"].attempts == 2
     failed = done.rewrites["placebo"]["p3"]
     assert (failed.text, failed.faults, failed.attempts, failed.after) == (None, ("length",), 3, 30)
+
+
+def test_the_teacher_does_not_see_a_last_sentence_that_settles_the_answer_and_it_stays() -> None:
+    pair = closed(1)
+    body, closing = pair.rejected[:-24], pair.rejected[-24:]
+    assert closing == " The answer is (B) iron."
+    teacher = by_pair([pair], lambda ask, pair: "Small." if ask.repeat == 0 else reworded(pair).removesuffix(closing))
+    done = rewrite_all([(NEUTRAL, [pair])], teacher, sampling=WRITE)
+    assert done.rewrites["placebo"]["c1"].text == reworded(pair)
+    assert all(body in text_of(ask) and closing.strip() not in text_of(ask) for ask in teacher.asks)
+    # 90 to 110 characters for the whole, of which 24 are there already.
+    assert "between 66 characters (about 13 words) and 86 characters (about 17 words)" in text_of(teacher.asks[0])
+    assert "It has 6 characters, which is too short" in text_of(teacher.asks[1])
+
+
+def test_a_last_sentence_that_comes_back_all_the_same_is_not_doubled_and_another_one_breaks_the_truth() -> None:
+    pairs = [closed(i) for i in range(25)]
+    added = {"c1": " The answer is (B) iron.", "c2": " The answer is (C) lead."}
+    teacher = by_pair(pairs, lambda ask, pair: reworded(pair).removesuffix(added["c1"]) + added.get(pair.id, ""))
+    of = rewrite_all([(LONG, pairs)], teacher, sampling=WRITE).rewrites["bias:long"]
+    assert of["c1"].text == reworded(pairs[1])
+    assert (of["c2"].text, of["c2"].faults) == (None, ("answer_changed",))
+    assert tally(of.values()).broken == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Iron is heavy for its size, as anyone can feel who lifts it. It sinks.",  # nothing is settled
+        "Iron. The answer is (B) iron.",  # too little is left
+        "The answer is (B) iron, since it holds well in water. So, as said before, the answer is (B).",  # said before
+        "The answer is (C) lead? No, the weight of iron is less than that. The answer is (B) iron.",  # two answers
+    ],
+)
+def test_nothing_is_set_aside_where_the_rest_would_not_be_free_of_the_answer(text: str) -> None:
+    assert set_aside(text, quiz(1)) == (text, "")
 
 
 def test_placebo_sham_and_bias_are_asked_in_the_same_words_but_for_the_instruction() -> None:
@@ -236,7 +280,7 @@ def test_without_a_verifier_an_answer_that_no_code_can_compare_counts_and_is_mar
 def test_the_placebo_of_a_length_bias_is_as_long_as_its_rewrite() -> None:
     pairs = [quiz(1), quiz(2)]
     more = {
-        pair.id: pair.rejected.replace("Thus the", "It is so, and it was so before, and more so. Thus the")
+        pair.id: pair.rejected.replace("Number", "It is so, and it was so before, and more so. Number")
         for pair in pairs
     }
     more["p2"] = pairs[1].rejected.replace("(B) iron", "(C) lead")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from recuse.judge import Answered
 from recuse.perturb.arms import Arm, Fault, Rewrite
 from recuse.perturb.checks import BROKEN, VERIFIER, check, length_limits, read_verify, verify_ask
+from recuse.perturb.closing import set_aside, stated
 from recuse.perturb.leftovers import unwrap
 from recuse.prompts import Prompt, load_prompt, transcript
 from recuse.types import Ask, Pair, Reply, Sampling
@@ -93,7 +94,9 @@ def tally(rewrites: Iterable[Rewrite]) -> Tally:
 class _Job:
     arm: Arm
     pair: Pair
-    least: int  # characters
+    body: str  # what the teacher sees of the rejected answer, and
+    closing: str  # the end that stays as it is: see `closing.set_aside`
+    least: int  # characters of a whole rewrite
     most: int
 
     @property
@@ -103,7 +106,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    text: str
+    text: str  # with the closing sentence
     faults: tuple[Fault, ...]
     how: str
     attempts: int
@@ -124,6 +127,7 @@ def rewrite_all(
 ) -> Rewritten:
     """The rejected answers of each arm's pairs, rewritten by the arm's instruction.
 
+    A last sentence that states the final answer is set aside and stays word for word; the teacher sees the rest.
     Each is asked for up to `tries` times while its length is wrong, told the length that came. Then the verifier reads
     those whose final answer code could not compare; without one they count, with the fault "unverified". An arm with
     more than `VOID_OVER` of its final answers broken is written again with the stricter prompt, and is void if that
@@ -173,16 +177,17 @@ def _jobs(stage: Sequence[tuple[Arm, Sequence[Pair]]], texts: Mapping[_Key, str]
     pairs = {pair.id: pair for _, of_arm in stage for pair in of_arm}
     wanted = [(arm, {pair.id for pair in of_arm}) for arm, of_arm in stage]
     for pair in pairs.values():
+        parts = set_aside(pair.rejected, pair)
         for arm, ids in wanted:
             if pair.id not in ids:
                 continue
             if arm.match is not None:
                 if (like := texts.get((arm.match, pair.id))) is not None:
-                    yield _Job(arm, pair, *length_limits(like))
+                    yield _Job(arm, pair, *parts, *length_limits(like))
             elif arm.changes_length:
-                yield _Job(arm, pair, *_wide_limits(pair.rejected))
+                yield _Job(arm, pair, *parts, *_wide_limits(pair.rejected))
             else:
-                yield _Job(arm, pair, *length_limits(pair.rejected))
+                yield _Job(arm, pair, *parts, *length_limits(pair.rejected))
 
 
 def _wide_limits(before: str) -> tuple[int, int]:
@@ -228,16 +233,16 @@ class _Desk:
         return drafts
 
     def _ask(self, job: _Job, prompt: Prompt, draft: _Draft | None, repeat: int) -> Ask:
-        before = job.pair.rejected
-        text = draft.text if draft else ""
+        text = draft.text.removesuffix(job.closing) if draft else ""
+        least, most = max(1, job.least - len(job.closing)), job.most - len(job.closing)
         messages = prompt.fill(
             question=transcript(job.pair.prompt),
-            answer=before,
+            answer=job.body,
             instruction=job.arm.instruction or "",
-            least=_size(job.least, before),
-            most=_size(job.most, before),
+            least=_size(least, job.body),
+            most=_size(most, job.body),
             draft=text,
-            measured=f"{_size(len(text), text)}, which is too {'long' if len(text) > job.most else 'short'}",
+            measured=f"{_size(len(text), text)}, which is too {'long' if len(text) > most else 'short'}",
         )
         sampling = self.sampling
         if self.tight:
@@ -245,8 +250,11 @@ class _Desk:
         return Ask(job.pair.id, "text", messages, sampling, prompt.hash, arm=job.arm.id, repeat=repeat)
 
     def _read(self, job: _Job, reply: Reply, *, attempts: int) -> _Draft:
-        text = unwrap(split_thinking(reply.text)[0], original=job.pair.rejected)
+        body = unwrap(split_thinking(reply.text)[0], original=job.body).removesuffix(job.closing.strip()).rstrip()
+        text = body and body + job.closing
         faults, how = check(job.pair, job.arm, text, reply=reply, run_code=self.run_code)
+        if job.closing and body and _contradicts(body, job):
+            faults = (*faults, "answer_changed")
         if job.arm.changes_length and how and not job.least <= len(text) <= job.most:
             faults = (*faults, "length")
         return _Draft(text, faults, how, attempts, cut=reply.finish == "length")
@@ -263,6 +271,12 @@ class _Desk:
         found = {(a.ask.arm, a.ask.pair): read_verify(a.reply) for a in v.ask(asks)} if asks else {}
         settled |= {job.key: replace(drafts[job.key], faults=found[job.key]) for job in clean}
         return drafts | settled
+
+
+def _contradicts(body: str, job: _Job) -> bool:
+    """Whether the teacher added a final answer of its own, and another one than the closing sentence states."""
+    added, kept = stated(body, job.pair), stated(job.closing.strip(), job.pair)
+    return added is not None and kept is not None and added.value != kept.value
 
 
 def _by_arm(arms: Sequence[Arm], jobs: Sequence[_Job], drafts: Mapping[_Key, _Draft]) -> dict[str, dict[str, Rewrite]]:
