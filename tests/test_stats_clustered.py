@@ -191,3 +191,68 @@ def test_values_that_cannot_be_are_refused(bad: list[float]) -> None:
 def test_a_group_for_each_value_is_required() -> None:
     with pytest.raises(ValueError, match="2 values and 3 groups"):
         stats.clustered_mean([0, 1], groups=["a", "b", "c"])
+
+
+def noisy(rng: np.random.Generator, n: int, rare: float, sd: float) -> Array:
+    """0.05, or -0.95 for the rare share, with noise around both; the mean is 0.05 - rare."""
+    return np.clip(np.where(rng.random(n) < rare, -0.95, 0.05) + rng.normal(0, sd, n), -1, 1)
+
+
+@pytest.mark.parametrize("sd", [0.01, 0.1])
+def test_noise_does_not_hide_rare_values(sd: float) -> None:
+    # Without the guard 0.87: in one sample of 40 out of 8 no rare value shows, and the noise passes for all scatter.
+    rng, runs, hits, plain = np.random.default_rng(8), 1000, 0, 0
+    for _ in range(runs):
+        x = noisy(rng, 40, 0.05, sd)
+        low, high = stats.clustered_mean(x, bounds=(-1, 1)).interval
+        hits += low <= 0.0 <= high
+        low, high = stats.mean_interval(x).interval
+        plain += low <= 0.0 <= high
+    assert hits / runs >= 0.95
+    assert plain / runs < 0.9
+
+
+def test_coverage_is_95_percent_where_many_units_differ_beside_noise() -> None:
+    rng, runs = np.random.default_rng(9), 1000
+    found = [stats.clustered_mean(noisy(rng, 300, 0.15, 0.05), bounds=(-1, 1)) for _ in range(runs)]
+    assert all(r.method == "clustered Wilson" for r in found)
+    hits = sum(r.interval[0] <= -0.1 <= r.interval[1] for r in found)
+    assert 0.93 <= hits / runs <= 0.97
+
+
+def test_narrow_values_are_widened_by_the_exact_bound_on_the_unseen_by_hand() -> None:
+    x = 0.5 + 0.001 * (np.arange(40) - 19.5) / 20
+    found, u = stats.clustered_mean(x), 1 - 0.025 ** (1 / 40)
+    assert found.method == "clustered Wilson, widened for values unseen"
+    assert found.interval == pytest.approx((0.5 - u / 2, 0.5 + u / 2), abs=1e-9)
+    assert stats.test_bound(x, 0.5 + u / 2, alternative="less") == pytest.approx(0.025, rel=1e-6)
+    assert stats.clustered_mean(x, null=0.5 + u / 2).pvalue == pytest.approx(0.05, rel=1e-6)
+
+
+def test_the_pvalue_of_a_null_is_scipys_where_few_zero_one_values_differ() -> None:
+    from scipy.stats import binomtest
+
+    tails = [binomtest(3, 40, 0.2, alternative=a).pvalue for a in ("less", "greater")]
+    assert stats.clustered_mean([1] * 3 + [0] * 37, null=0.2).pvalue == pytest.approx(2 * min(tails), rel=1e-8)
+    assert stats.clustered_mean([0, 1] * 20, null=0.5).pvalue == 1.0
+    assert stats.clustered_mean([0, 1]).pvalue is None
+
+
+def test_many_distinct_units_on_a_grid_give_nearly_the_limits_of_all() -> None:
+    rng = np.random.default_rng(10)
+    sizes = rng.choice([1.0, 2.0, 5.0], size=1500)
+    sums = rng.beta(0.3, 4, size=1500) * sizes
+    few = dirichlet.kinds(sums, sizes)
+    every = dirichlet.Kinds(sums, sizes, np.ones(1500))
+    assert few.counts.size < 600
+    assert few.counts @ few.sums / (few.counts @ few.sizes) == pytest.approx(sums.sum() / sizes.sum(), rel=1e-9)
+    mean = sums.sum() / sizes.sum()
+    near, exact = dirichlet.upper_limit(few, 0.025), dirichlet.upper_limit(every, 0.025)
+    assert 0 <= near - exact <= 0.001 * (exact - mean)
+
+
+def test_rounding_never_leaves_the_bounds_or_the_values() -> None:
+    for value, bounds in ((0.3, (0.1, 0.8)), (0.8, (0.1, 0.8)), (2.0, (0.0, 2.0)), (1.7, (-0.1, 1.9))):
+        found = stats.clustered_mean([value] * 7, bounds=bounds)
+        assert found.estimate == value
+        assert bounds[0] <= found.interval[0] <= value <= found.interval[1] <= bounds[1]

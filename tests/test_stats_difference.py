@@ -113,3 +113,20 @@ def test_a_stratum_that_is_not_a_mask_is_refused() -> None:
         stats.clustered_difference([0, 1], [0.2, 1])
     with pytest.raises(ValueError, match="each value"):
         stats.clustered_difference([0, 1], [True])
+
+
+def test_the_pvalue_inverts_the_interval_at_no_difference() -> None:
+    rng = np.random.default_rng(5)
+    for n, rates in ((30, (0.1, 0.4)), (300, (0.4, 0.5))):
+        stratum = np.arange(n) % 3 == 0
+        x = rng.random(n) < np.where(stratum, *rates)
+        found = stats.clustered_difference(x, stratum, groups=np.arange(n) // 2)
+        touching = stats.clustered_difference(x, stratum, groups=np.arange(n) // 2, level=1 - found.pvalue)
+        assert min(map(abs, touching.interval)) == pytest.approx(0.0, abs=1e-8)
+    assert stats.clustered_difference([0, 1, 0, 1], [1, 1, 0, 0]).pvalue == 1.0
+
+
+def test_masked_missing_and_textual_strata_are_refused() -> None:
+    for stratum in (np.ma.array([True, False], mask=[0, 1]), [None, True], ["a", "b"]):
+        with pytest.raises(ValueError, match="the stratum"):
+            stats.clustered_difference([0, 1], stratum)

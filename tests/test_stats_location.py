@@ -52,3 +52,17 @@ def test_what_has_no_interval_says_why(values: list[float], reason: str) -> None
     found = mean_interval(values)
     assert found.interval is None
     assert reason in (found.reason or "")
+
+
+def test_tiny_huge_and_equal_values_are_told_apart_by_their_own_size() -> None:
+    x = np.random.default_rng(4).normal(1.0, 1.0, 30)
+    low, high = mean_interval(x).interval
+    for scale in (1e-13, 1e-300, 1e149):
+        found = mean_interval(x * scale)
+        assert found.interval == pytest.approx((low * scale, high * scale), rel=1e-9)
+        assert found.pvalue == pytest.approx(mean_interval(x).pvalue, rel=1e-9)
+    for equal in (0.1, 1e-200, 1e150, 0.0):
+        assert mean_interval([equal] * 7).estimate == equal
+        assert mean_interval([equal] * 7).reason == "no scatter between groups"
+    with pytest.raises(ValueError, match="masked"):
+        mean_interval(np.ma.array([1.0, 2.0], mask=[0, 1]))

@@ -58,7 +58,6 @@ def test_confounding_by_stratum_does_not_move_it_and_the_interval_covers() -> No
     [
         ([1.0, 0.0], [1, 1], [0, 0], "both kinds"),
         ([1.0, 0.0], [1, 0], [0, 1], "both kinds"),
-        ([0.5] * 4, [1, 0, 1, 0], [0, 0, 1, 1], "no scatter"),
         ([], [], [], "both kinds"),
     ],
 )
@@ -66,3 +65,40 @@ def test_what_cannot_be_compared_says_why(y: list[float], x: list[int], strata: 
     found = stats.stratified_difference(y, x, strata=strata)
     assert found.estimate is None
     assert reason in (found.reason or "")
+
+
+def test_an_estimate_without_scatter_is_kept_without_an_interval() -> None:
+    for y, expected in (([0.5] * 4, 0.0), ([3e-13, 1e-13] * 2, 2e-13), ([0.1, 0.3] * 2, -0.2)):
+        found = stats.stratified_difference(y, [1, 0, 1, 0], strata=[0, 0, 1, 1])
+        assert found.estimate == pytest.approx(expected, rel=1e-9)
+        assert (found.interval, found.pvalue, found.reason) == (None, None, "no scatter between groups")
+    alone = stats.stratified_difference([1.0, 0.0], [1, 0], strata=[0, 0], groups=["x", "x"])
+    assert (alone.estimate, alone.interval, alone.reason) == (1.0, None, "one group")
+
+
+def test_the_pvalue_of_no_difference_is_that_of_both_sides_and_scale_changes_nothing() -> None:
+    rng = np.random.default_rng(4)
+    y, x, strata = rng.random(60), rng.integers(0, 2, 60), rng.integers(0, 3, 60)
+    found = stats.stratified_difference(y, x, strata=strata)
+    sides = [stats.test_stratified_bound(y, x, 0.0, strata=strata, alternative=a) for a in ("greater", "less")]
+    assert found.pvalue == pytest.approx(2 * min(sides))
+    for scale in (1e-13, 1e-300, 1e149):
+        other = stats.stratified_difference(y * scale, x, strata=strata)
+        assert other.interval == pytest.approx(tuple(scale * limit for limit in found.interval), rel=1e-9)
+        assert other.pvalue == pytest.approx(found.pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"values": np.ma.array([0.1, 0.2], mask=[0, 1])}, "masked"),
+        ({"exposed": np.ma.array([1, 0], mask=[0, 1])}, "masked"),
+        ({"exposed": ["yes", "no"]}, "true or false"),
+        ({"strata": [1.0, float("nan")]}, "strata has NaN"),
+        ({"groups": ["a", None]}, "None"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(change: dict, message: str) -> None:
+    given = {"values": [0.1, 0.2], "exposed": [1, 0], "strata": [0, 0], "groups": None} | change
+    with pytest.raises(ValueError, match=message):
+        stats.stratified_difference(given["values"], given["exposed"], strata=given["strata"], groups=given["groups"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from time import process_time
 
 import numpy as np
 import pytest
@@ -60,8 +61,8 @@ def test_levels_for_a_zero_mean_with_rare_large_opposite_flips() -> None:
         p = {
             "plain": stats.sign_flip_test(g, alternative="greater").pvalue,
             "studentised flip": stats.studentised_flip_test(g, alternative="greater").pvalue,
-            "bootstrap t": stats.minimum_effect_test(g, 0.0).pvalue or 1.0,
-            "bound": stats.minimum_effect_test(g, 0.0, bounds=(-1, 1)).pvalue,
+            "bootstrap t": stats.minimum_effect_test(g, minimum=0.0).pvalue or 1.0,
+            "bound": stats.minimum_effect_test(g, minimum=0.0, bounds=(-1, 1)).pvalue,
         }
         for name, value in p.items():
             rejected[name] += int(times) * (value <= 0.05)
@@ -75,7 +76,7 @@ def test_minimum_of_a_rate_is_the_exact_binomial_test() -> None:
     for k, n, minimum in ((30, 40, 0.6), (8, 400, 0.01), (200, 400, 0.45)):
         x = [1] * k + [0] * (n - k)
         for alternative in ("greater", "less"):
-            found = stats.minimum_effect_test(x, minimum, bounds=(0, 1), alternative=alternative)
+            found = stats.minimum_effect_test(x, minimum=minimum, bounds=(0, 1), alternative=alternative)
             exact = scipy_stats.binomtest(k, n, minimum, alternative=alternative).pvalue
             assert found.pvalue == pytest.approx(exact, rel=1e-7)
             assert found.interval == pytest.approx(stats.clopper_pearson(k, n).interval, abs=1e-8)
@@ -86,7 +87,7 @@ def test_minimum_without_bounds_is_near_the_t_test_where_values_are_normal() -> 
     for n in (8, 200):
         x = rng.normal(0.3, 1, size=n)
         exact = scipy_stats.ttest_1samp(x, 0.1, alternative="greater").pvalue
-        found = stats.minimum_effect_test(x, 0.1, resamples=20_000)
+        found = stats.minimum_effect_test(x, minimum=0.1, resamples=20_000)
         # Under 15 units the Dirichlet bound may be the wider one.
         assert found.pvalue >= exact - 1e-12 if n == 8 else found.pvalue == pytest.approx(exact, abs=0.01)
 
@@ -96,12 +97,12 @@ def test_interval_and_pvalue_say_the_same(bounds: tuple[float, float] | None) ->
     rng = np.random.default_rng(5)
     groups = rng.integers(0, 60, size=150)
     x = rng.choice([-1, 0, 1], size=150, p=[0.1, 0.5, 0.4])
-    low, high = stats.minimum_effect_test(x, 0.0, groups=groups, bounds=bounds).interval
+    low, high = stats.minimum_effect_test(x, minimum=0.0, groups=groups, bounds=bounds).interval
     for minimum, below in ((low - 0.01, True), (low + 0.01, False)):
-        p = stats.minimum_effect_test(x, minimum, groups=groups, bounds=bounds).pvalue
+        p = stats.minimum_effect_test(x, minimum=minimum, groups=groups, bounds=bounds).pvalue
         assert (p < 0.025) == below
     for minimum, below in ((high + 0.01, True), (high - 0.01, False)):
-        p = stats.minimum_effect_test(x, minimum, groups=groups, bounds=bounds, alternative="less").pvalue
+        p = stats.minimum_effect_test(x, minimum=minimum, groups=groups, bounds=bounds, alternative="less").pvalue
         assert (p < 0.025) == below
 
 
@@ -110,18 +111,18 @@ def test_level_at_a_minimum_is_held_with_groups() -> None:
     for run in range(runs):
         groups = np.repeat(np.arange(60), rng.integers(1, 4, size=60))
         x = rng.choice([-1, 0, 1], size=60, p=[0.2, 0.45, 0.35])[groups] * 1.0
-        loose += stats.minimum_effect_test(x, 0.15, groups=groups, resamples=500, seed=run).pvalue <= 0.05
-        bounded += stats.minimum_effect_test(x, 0.15, groups=groups, bounds=(-1, 1)).pvalue <= 0.05
+        loose += stats.minimum_effect_test(x, minimum=0.15, groups=groups, resamples=500, seed=run).pvalue <= 0.05
+        bounded += stats.minimum_effect_test(x, minimum=0.15, groups=groups, bounds=(-1, 1)).pvalue <= 0.05
     for rejected in (loose, bounded):
         assert stats.clopper_pearson(rejected, runs, level=0.99).interval[0] <= 0.05
 
 
 def test_degenerate_input_has_its_stated_answer() -> None:
-    assert stats.minimum_effect_test([], 0.1).reason == "no observations"
-    assert stats.minimum_effect_test([0.2, 0.2], 0.1).pvalue is None
-    assert stats.minimum_effect_test([0.2], 0.1, bounds=(0, 1)).pvalue == 1.0
+    assert stats.minimum_effect_test([], minimum=0.1).reason == "no observations"
+    assert stats.minimum_effect_test([0.2, 0.2], minimum=0.1).pvalue is None
+    assert stats.minimum_effect_test([0.2], minimum=0.1, bounds=(0, 1)).pvalue == 1.0
     # 10 of 10 at the upper bound against 0.7: 0.7**10.
-    assert stats.minimum_effect_test([1] * 10, 0.7, bounds=(0, 1)).pvalue == pytest.approx(0.7**10)
+    assert stats.minimum_effect_test([1] * 10, minimum=0.7, bounds=(0, 1)).pvalue == pytest.approx(0.7**10)
     assert stats.studentised_flip_test([], sizes=[]).pvalue == 1
     assert stats.studentised_flip_test([0, 0], sizes=[1, 2]).pvalue == 1
     assert stats.studentised_flip_test([1, 2, -0.5], sizes=[2, 2, 2]).pvalue == pytest.approx(4 / 8)
@@ -132,4 +133,54 @@ def test_degenerate_input_has_its_stated_answer() -> None:
     with pytest.raises(ValueError, match="finite"):
         stats.studentised_flip_test([1, float("inf")])
     with pytest.raises(ValueError, match="minimum"):
-        stats.minimum_effect_test([1, 2], float("nan"))
+        stats.minimum_effect_test([1, 2], minimum=float("nan"))
+
+
+def test_a_minimum_tested_at_any_time_is_the_confidence_sequence() -> None:
+    x = np.random.default_rng(7).choice([-1.0, 0.0, 1.0], size=300, p=[0.1, 0.4, 0.5])
+    found = stats.minimum_effect_test(x, minimum=0.1, bounds=(-1, 1), method="confidence sequence")
+    sequence = stats.confidence_sequence(x, bounds=(-1, 1))
+    assert (found.estimate, found.interval) == (sequence.estimate, sequence.interval)
+    assert found.interval[0] > 0.1
+    assert found.pvalue <= 0.025
+    low = found.interval[0]
+    for minimum, below in ((low - 0.005, True), (low + 0.005, False)):
+        p = stats.minimum_effect_test(x, minimum=minimum, bounds=(-1, 1), method="confidence sequence").pvalue
+        assert (p <= 0.025) == below
+    with pytest.raises(ValueError, match="needs the bounds"):
+        stats.minimum_effect_test(x, minimum=0.1, method="confidence sequence")
+    with pytest.raises(ValueError, match="method must be"):
+        stats.minimum_effect_test(x, minimum=0.1, method="sequential")
+    assert stats.minimum_effect_test([], minimum=0.1, bounds=(0, 1), method="confidence sequence").pvalue is None
+
+
+def test_the_anytime_minimum_holds_its_level_under_peeking_at_every_tenth_unit() -> None:
+    rng, runs, rejected = np.random.default_rng(8), 300, 0
+    for _ in range(runs):
+        x = rng.choice([0.0, 1.0], size=100, p=[0.7, 0.3])
+        # The p-value uses the largest evidence so far, so that the last look knows of all looks before.
+        p = stats.minimum_effect_test(x, minimum=0.3, bounds=(0, 1), method="confidence sequence").pvalue
+        rejected += p <= 0.05
+    assert stats.clopper_pearson(rejected, runs, level=0.99).interval[0] <= 0.05
+
+
+def test_many_distinct_bounded_values_are_tested_quickly_and_the_distribution_is_kept() -> None:
+    x = np.random.default_rng(9).beta(2, 3, size=20_000)
+    start = process_time()
+    found = stats.minimum_effect_test(x, minimum=0.39, bounds=(0, 1))
+    assert process_time() - start < 2  # 0.2 s on an idle core, 4 s before units were put on a grid
+    low, high = stats.clustered_mean(x).interval
+    assert found.interval[0] == pytest.approx(low, abs=0.0004)
+    assert found.interval[1] == pytest.approx(high, abs=0.0004)
+    kept = stats.minimum_effect_test(x[:50], minimum=0.39, resamples=500, keep=True).distribution
+    assert kept.shape == (500,)
+    assert not kept.flags.writeable
+
+
+@pytest.mark.parametrize("minimum", [1e151, -1e300, float("inf")])
+def test_a_huge_minimum_is_refused_and_a_large_one_decided(minimum: float) -> None:
+    with pytest.raises(ValueError, match="minimum must be"):
+        stats.minimum_effect_test([0.0, 1.0], minimum=minimum)
+    x = np.random.default_rng(11).normal(size=40) * 1e-200
+    assert stats.minimum_effect_test(x, minimum=1e140, resamples=100).pvalue == 1.0
+    assert stats.minimum_effect_test(x, minimum=-1e140, resamples=100).pvalue == pytest.approx(1 / 101)

@@ -4,12 +4,15 @@ Groups are drawn with replacement; the mean is pair-weighted, a ratio of sums. R
 holds. Hence, by what the data are, and named in `method`:
 
 - at least `clustered.FEW_UNITS` units differ from the median one (effectively: see `clustered.effective_units`): the
-  bootstrap asked for. "auto" is the studentised one.
+  bootstrap asked for. "auto" is the studentised one. With `bounds` its limits are at least as far out as the exact
+  bound would be if all units were equal, and the method says "widened for values unseen" where that sets one.
 - fewer, with `bounds`: the limits of `clustered_mean` (the Dirichlet bound, on single 0/1 values Clopper-Pearson; the
   exact bound where all are equal; the whole range for one group).
 - fewer, without bounds: the wider of Student's t and the Dirichlet bound on the range that reaches as far on both sides
   of the median unit as the farthest one does. No interval is valid for every unbounded distribution (Bahadur & Savage
-  1956): t fails for rare large values, the Dirichlet bound for values beyond those seen, seldom both.
+  1956): t fails for rare large values, the Dirichlet bound for values beyond those seen, seldom both. Measured: 0.96
+  for exponential values at n = 40 (t alone 0.93), 0.98 for normal ones at n = 24, but 0.87 for lognormal ones with
+  sigma 1.5 at n = 40 (t alone 0.80).
 - all units equal or one group, without bounds: no interval, and the reason.
 
 Percentile and BCa as in Efron & Tibshirani (1993, chapters 13 and 14); scipy.stats.bootstrap has both, but neither
@@ -26,10 +29,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from recuse.stats.clustered import WILSON
+from recuse.stats.clustered import UNSEEN, WILSON, squared
 from recuse.stats.inputs import Bounds, Groups
 from recuse.stats.resample import resampled_means
-from recuse.stats.results import Estimate, check_level
+from recuse.stats.results import Estimate, check_level, check_resamples
 from recuse.stats.sample import Sample, sample
 
 Array = NDArray[np.float64]
@@ -40,7 +43,7 @@ HULL = "wider of t and Dirichlet bound within the reach of the units (few units 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapEstimate(Estimate):
-    """An estimate with the resampled means where they were asked for and resampling was sound."""
+    """An estimate with the resampled means (read-only) where they were asked for and resampling was sound."""
 
     distribution: Array | None = field(default=None, compare=False, repr=False)
 
@@ -58,7 +61,8 @@ def bootstrap_mean(
 ) -> BootstrapEstimate:
     """Mean over all values with a bootstrap interval over groups; without `groups` each value is a unit.
 
-    `bounds`: between which values lie. They make few differing units decidable, and the interval is cut off at them.
+    `values` has shape (n,), `groups` one label for each. `bounds`: between which values lie. They make few differing
+    units decidable, and the interval is cut off at them.
     `keep` adds the distribution of the resampled means, shape (resamples,). Without values the estimate is None.
     The interval never has width zero. Raises ValueError for values outside the bounds or not finite, lengths that
     differ, or an unknown method.
@@ -66,8 +70,7 @@ def bootstrap_mean(
     check_level(level)
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1, got {resamples}.")
+    check_resamples(resamples)
     data = sample(values, groups=groups, bounds=bounds)
     if data is None:
         return BootstrapEstimate(None, None, 0, 0, "bootstrap", level, reason="no observations")
@@ -78,6 +81,7 @@ def sample_interval(
     data: Sample, *, level: float, method: Method = "auto", resamples: int = 10_000, seed: int = 0, keep: bool = False
 ) -> BootstrapEstimate:
     """The same for a sample that is not empty."""
+    check_resamples(resamples)
     alpha, kept = (1 - level) / 2, None
     low: float
     high: float
@@ -94,10 +98,13 @@ def sample_interval(
         below, above = _INTERVALS[name](data, shifts, errors, alpha)
         low, high, label = data.units.mean + below, data.units.mean + above, f"{name} bootstrap ({resamples} resamples)"
         if data.bounded:
-            low, high = max(low, 0.0), min(high, 1.0)
+            unseen = 1 - data.units.flipped().unseen_upper(alpha), data.units.unseen_upper(alpha)
+            label += UNSEEN if unseen[0] < low or unseen[1] > high else ""
+            low, high = max(min(low, unseen[0]), 0.0), min(max(high, unseen[1]), 1.0)
         if keep:
-            kept = data.restored(data.units.mean) + data.width * shifts
-    interval = (data.restored(low), data.restored(high))
+            kept = data.estimate + data.width * shifts
+            kept.flags.writeable = False
+    interval = (min(data.restored(low), data.estimate), max(data.restored(high), data.estimate))
     return BootstrapEstimate(data.estimate, interval, data.n, data.groups, label, level, distribution=kept)
 
 
@@ -124,7 +131,7 @@ def _bca(data: Sample, shifts: Array, errors: Array, alpha: float) -> tuple[floa
     bias = float(ndtri(np.clip(below, 0.5 / shifts.size, 1 - 0.5 / shifts.size)))
     left_out = data.residuals / (data.sizes.sum() - data.sizes)  # minus the change of the mean without the unit
     pull = left_out - left_out.mean()
-    acceleration = float((pull**3).sum() / (6 * (pull @ pull) ** 1.5))
+    acceleration = float((pull**3).sum()) / (6 * squared(pull) ** 1.5)
     z = bias + ndtri(np.array([alpha, 1 - alpha]))
     low, high = np.quantile(shifts, ndtr(bias + z / (1 - acceleration * z)))
     return float(low), float(high)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
-from recuse.stats.clustered import FEW_UNITS, RANGE, WILSON, Units, effective_units, summarise
-from recuse.stats.inputs import Array, Groups, checked
+from recuse.stats.clustered import FEW_UNITS, RANGE, WILSON, Units, effective_units, mean_of, squared, summarise
+from recuse.stats.inputs import Array, Bounds, Codes, Groups, checked, checked_bounds, marks, number, numbers
 from recuse.stats.results import Estimate, OneSided, check_alternative, check_level
 from recuse.stats.root import decreasing_root
 
@@ -29,15 +29,18 @@ def clustered_difference(
     stratum: ArrayLike,
     *,
     groups: Groups | None = None,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: Bounds = (0.0, 1.0),
     level: float = 0.95,
 ) -> Estimate:
-    """Mean of the values where `stratum` is true minus the mean where it is false, with its interval.
+    """Mean of the values where `stratum` is true minus the mean where it is false, its interval, and the two-sided
+    p-value of no difference, under 1 - level exactly where the interval excludes 0.
 
-    `groups` of the result counts those of both strata. An empty stratum gives the estimate None. Raises ValueError
-    for values outside `bounds`, NaN, or lengths that differ.
+    `values`, `stratum` and `groups` have shape (n,); the interval is in the values' own unit. `groups` of the result
+    counts those of both strata. An empty stratum gives the estimate None. Raises ValueError for values outside
+    `bounds`, NaN, lengths that differ, or a stratum that is not true or false. Sources: the module's docstring.
     """
     check_level(level)
+    bounds = checked_bounds(bounds)
     x, codes, mask = _checked(values, stratum, groups, bounds)
     total = int(codes.max()) + 1 if x.size else 0
     if not mask.any() or mask.all():
@@ -45,8 +48,12 @@ def clustered_difference(
         reason = f"no observations where the stratum is {side}"
         return Estimate(None, None, x.size, total, "MOVER", level, reason=reason)
     sides, tail, width = _split(x, codes, mask), (1 - level) / 2, bounds[1] - bounds[0]
-    interval = (width * sides.lower(tail), width * sides.upper(tail))
-    return Estimate(width * sides.difference, interval, x.size, total, sides.method, level)
+    raw = numbers(values)
+    difference = mean_of(raw[mask]) - mean_of(raw[~mask])
+    interval = (min(width * sides.lower(tail), difference), max(width * sides.upper(tail), difference))
+    ahead = sides if sides.difference > 0 else sides.swapped()
+    p = min(1.0, 2 * _p_greater(ahead, 0.0))
+    return Estimate(difference, interval, x.size, total, sides.method, level, p)
 
 
 def test_difference_bound(
@@ -56,18 +63,19 @@ def test_difference_bound(
     *,
     groups: Groups | None = None,
     alternative: OneSided = "greater",
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: Bounds = (0.0, 1.0),
 ) -> float:
     """One-sided p-value for "the difference is greater (less) than `bound`", inverting `clustered_difference`.
 
     That interval at `level` lies wholly above `bound` exactly when p < (1 - level) / 2 for "greater". Raises
-    ValueError as `clustered_difference` does, and for an empty stratum.
+    ValueError as `clustered_difference` does, for an empty stratum, and for a bound that is not a finite number.
     """
     check_alternative(alternative)
+    bounds, target = checked_bounds(bounds), number(bound, "the bound")
     x, codes, mask = _checked(values, stratum, groups, bounds)
     if not mask.any() or mask.all():
         raise ValueError("a difference needs observations in both strata.")
-    sides, scaled = _split(x, codes, mask), bound / (bounds[1] - bounds[0])
+    sides, scaled = _split(x, codes, mask), target / (bounds[1] - bounds[0])
     return _p_greater(sides, scaled) if alternative == "greater" else _p_greater(sides.swapped(), -scaled)
 
 
@@ -117,12 +125,12 @@ def _opposite(sides: _Sides, bound: float) -> float:
     return _p_greater(sides.swapped(), -bound) if bound > sides.difference else 0.5
 
 
-def _split(x: Array, codes: NDArray[np.intp], mask: NDArray[np.bool_]) -> _Sides:
+def _split(x: Array, codes: Codes, mask: NDArray[np.bool_]) -> _Sides:
     first, second = (summarise(x[side], np.unique(codes[side], return_inverse=True)[1]) for side in (mask, ~mask))
     return _Sides(first, second, _correlation(first, second, x, codes, mask))
 
 
-def _correlation(first: Units, second: Units, x: Array, codes: NDArray[np.intp], mask: NDArray[np.bool_]) -> float:
+def _correlation(first: Units, second: Units, x: Array, codes: Codes, mask: NDArray[np.bool_]) -> float:
     groups = int(codes.max()) + 1
     sums, sizes = (
         np.array([np.bincount(codes[side], w, groups) for side, w in ((mask, weights[mask]), (~mask, weights[~mask]))])
@@ -133,8 +141,8 @@ def _correlation(first: Units, second: Units, x: Array, codes: NDArray[np.intp],
         return 0.0
     means = np.array([[first.mean], [second.mean]])
     left_out = (sums - means * sizes) / (sizes.sum(axis=1, keepdims=True) - sizes)
-    spread = math.sqrt((left_out[0] @ left_out[0]) * (left_out[1] @ left_out[1]))
-    r = float(left_out[0] @ left_out[1]) / spread if spread > 0 else 0.0
+    spread = math.sqrt(squared(left_out[0]) * squared(left_out[1]))
+    r = float((left_out[0] * left_out[1]).sum()) / spread if spread > 0 else 0.0
     if r > 0:
         own = sums[0, shared] / sizes[0, shared] - sums[1, shared] / sizes[1, shared]
         usual = {first.method, second.method} == {WILSON}
@@ -144,12 +152,7 @@ def _correlation(first: Units, second: Units, x: Array, codes: NDArray[np.intp],
 
 
 def _checked(
-    values: ArrayLike, stratum: ArrayLike, groups: Groups | None, bounds: tuple[float, float]
-) -> tuple[Array, NDArray[np.intp], NDArray[np.bool_]]:
+    values: ArrayLike, stratum: ArrayLike, groups: Groups | None, bounds: Bounds
+) -> tuple[Array, Codes, NDArray[np.bool_]]:
     x, codes = checked(values, groups, bounds)
-    mask = np.asarray(stratum)
-    if mask.dtype != np.bool_ and not np.isin(mask, (0, 1)).all():
-        raise ValueError("the stratum must be true or false for each value.")
-    if mask.shape != x.shape:
-        raise ValueError(f"there are {x.size} values and a stratum of shape {mask.shape}; each value needs one entry.")
-    return x, np.arange(x.size) if codes is None else codes, mask.astype(np.bool_)
+    return x, np.arange(x.size) if codes is None else codes, marks(stratum, x.size, "the stratum")

@@ -29,6 +29,10 @@ Array = NDArray[np.float64]
 _STEP = 0.04
 _CHUNKS = np.split(np.arange(0.0, 15.0, _STEP), 5)
 
+_MOST_KINDS = 600  # more distinct units than these are spread over a grid
+_POINTS = 128
+_ROWS = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
@@ -44,8 +48,43 @@ class Kinds:
 
 
 def kinds(sums: Array, sizes: Array) -> Kinds:
-    distinct, counts = np.unique(sums + 1j * sizes, return_counts=True)  # one sort over both columns
-    return Kinds(distinct.real, distinct.imag, counts.astype(np.float64))
+    """The distinct units among those with these sums and sizes, both of shape (units,), 0 <= sum <= size.
+
+    Many distinct units are spread over the four nearest points of a grid of means and sizes, in the shares that keep
+    each unit's sum and size. That leaves the weighted mean where it is and makes it scatter more (a mean-preserving
+    spread), so limits move outwards: with few sizes by under 0.02 % of their distance from the mean, with sizes that
+    are all different by 0.5 to 2 %.
+    """
+    scale = sizes.max()
+    distinct, counts = np.unique(np.round(sums / scale, 12) + 1j * np.round(sizes / scale, 12), return_counts=True)
+    if distinct.size <= _MOST_KINDS:
+        return Kinds(distinct.real, distinct.imag, counts.astype(np.float64))
+    units, weights = distinct.imag, counts.astype(np.float64)
+    means = np.clip(distinct.real / units, 0.0, 1.0)
+    rows = np.unique(units)
+    rows = rows if rows.size <= _ROWS else _grid(units, np.geomspace(rows[0], rows[-1], _ROWS))
+    grid = _grid(means, np.linspace(means.min(), means.max(), _POINTS if rows.size == 1 else _POINTS // 2))
+    table = np.zeros((rows.size, grid.size))
+    for row, row_share in _neighbours(units, rows):
+        for column, share in _neighbours(means, grid):
+            np.add.at(table, (row, column), weights * row_share * share)
+    row, column = np.nonzero(table)
+    return Kinds(grid[column] * rows[row], rows[row], table[row, column])
+
+
+def _grid(x: Array, even: Array) -> Array:
+    """Half the points evenly, for rare far values; half at equal numbers of units, for a narrow bulk."""
+    grid: Array = np.unique(np.append(even, np.quantile(x, np.linspace(0, 1, even.size), method="nearest")))
+    return grid
+
+
+def _neighbours(x: Array, grid: Array) -> list[tuple[NDArray[np.intp], Array]]:
+    """The points of the grid below and above each number, with the shares that keep it their mean."""
+    if grid.size == 1:
+        return [(np.zeros(x.size, dtype=np.intp), np.ones_like(x))]
+    below = np.clip(np.searchsorted(grid, x, side="right") - 1, 0, grid.size - 2)
+    share = np.clip((x - grid[below]) / (grid[below + 1] - grid[below]), 0.0, 1.0)
+    return [(below, 1 - share), (below + 1, share)]
 
 
 def upper_tail(kinds: Kinds, bound: float) -> float:

@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from recuse.stats.clustered import RANGE, Units, summarise_units
-from recuse.stats.inputs import Array, Bounds, Codes, Groups, checked, encode, numbers
-
-_EQUAL = 1e-12
+from recuse.stats.clustered import RANGE, ROUNDING, Units, mean_of, squared, summarise_units
+from recuse.stats.inputs import Array, Bounds, Codes, Groups, checked, checked_bounds, encode, numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,7 @@ class Sample:
     sizes: Array  # any positive weights
     units: Units
     n: int  # values
+    estimate: float  # their mean, on their own scale
     zero: float  # the value at 0
     width: float
     bounded: bool
@@ -37,10 +36,6 @@ class Sample:
         return self.sums.size
 
     @property
-    def estimate(self) -> float:
-        return self.restored(self.units.mean)
-
-    @property
     def no_limits(self) -> str | None:
         """Why nothing can be said about the mean beyond its estimate, or None."""
         if self.bounded or not (self.equal or self.units.method == RANGE):
@@ -48,7 +43,9 @@ class Sample:
         return "one group" if self.groups == 1 else "all units are equal and there are no bounds"
 
     def restored(self, share: float) -> float:
-        return self.zero + self.width * share
+        """The value there; never beyond the bounds by a rounding."""
+        value = self.zero + self.width * share
+        return min(max(value, self.zero), self.zero + self.width) if self.bounded else value
 
     def scaled(self, value: float) -> float:
         return (value - self.zero) / self.width
@@ -61,7 +58,7 @@ class Sample:
     def error(self) -> float:
         """Standard error of the mean, linearised, groups as units (CR1)."""
         g, e = self.groups, self.residuals
-        return math.sqrt(g / (g - 1) * float(e @ e)) / float(self.sizes.sum())
+        return math.sqrt(g / (g - 1) * squared(e)) / float(self.sizes.sum())
 
     def t_reach(self, alpha: float) -> float:
         return float(stdtrit(self.groups - 1, 1 - alpha)) * self.error
@@ -79,27 +76,27 @@ def sample(
 ) -> Sample | None:
     """The sample of some values, or None without any.
 
-    `weights` are positive, one for each value. Raises ValueError for values outside the bounds or not finite, and for
-    lengths that differ.
+    `values` has shape (n,); `weights` are positive, one for each. Raises ValueError for values outside the bounds or
+    not finite, and for lengths that differ.
     """
-    x, codes = checked(values, groups, bounds) if bounds is not None else _unbounded(values, groups)
+    raw = numbers(values)
+    x, codes = checked(raw, groups, bounds) if bounds is not None else _unbounded(raw, groups)
     if not x.size:
         return None
     w = np.ones_like(x) if weights is None else weights
     sums: Array = w * x if codes is None else np.bincount(codes, weights=w * x).astype(np.float64)
     sizes: Array = w if codes is None else np.bincount(codes, weights=w).astype(np.float64)
     if bounds is not None:
-        zero, width, equal = bounds[0], bounds[1] - bounds[0], bool(np.ptp(x) < _EQUAL)
+        zero, high = checked_bounds(bounds)
+        width, equal = high - zero, bool(np.ptp(x) < ROUNDING)
     else:
         shares, zero, width = _centred(sums / sizes)
         sums, equal = shares * sizes, bool(np.ptp(shares) == 0)
-    return Sample(
-        sums, sizes, summarise_units(sums, sizes, equal=equal), x.size, zero, width, bounds is not None, equal
-    )
+    units = summarise_units(sums, sizes, equal=equal)
+    return Sample(sums, sizes, units, x.size, mean_of(raw, weights), zero, width, bounds is not None, equal)
 
 
-def _unbounded(values: ArrayLike, groups: Groups | None) -> tuple[Array, Codes | None]:
-    x = numbers(values)
+def _unbounded(x: Array, groups: Groups | None) -> tuple[Array, Codes | None]:
     return x, None if groups is None else encode(groups, x.size)
 
 
@@ -111,6 +108,6 @@ def _centred(means: Array) -> tuple[Array, float, float]:
     x = means / top  # so that neither huge nor tiny values leave the range of floats
     centre = float(np.median(x))
     reach = float(np.abs(x - centre).max())
-    if reach <= _EQUAL:
+    if reach <= ROUNDING:
         return np.full_like(x, 0.5), top * (centre - 0.5), top
     return np.clip((x - centre) / reach / 2 + 0.5, 0.0, 1.0), top * (centre - reach), 2 * top * reach
