@@ -80,6 +80,28 @@ def test_mcnemar_by_hand_and_against_statsmodels() -> None:
         assert stats.mcnemar_exact(b, c).pvalue == pytest.approx(expected, rel=1e-9)
 
 
+def test_mcnemar_of_many_pairs_keeps_its_precision() -> None:
+    # scipy.special.bdtr says 0.61 instead of 0.50 for the lower half of 10^8 coins; the normal limit is the reference.
+    from scipy.stats import norm
+
+    b, c = 49_990_000, 50_010_000
+    expected = 2 * norm.cdf((b + 0.5 - (b + c) / 2) / np.sqrt((b + c) / 4))
+    assert stats.mcnemar_exact(b, c).pvalue == pytest.approx(expected, rel=1e-3)
+
+
+def test_mcnemar_interval_excludes_0_exactly_when_it_rejects() -> None:
+    from scipy.stats import binomtest
+
+    for b in range(15):
+        for c in range(1, 15):
+            result = stats.mcnemar_exact(b, c)
+            low, high = result.interval
+            assert low <= result.estimate <= high
+            assert (low > 0 or high < 0) == (result.pvalue < 0.05)
+            expected = binomtest(b, b + c).proportion_ci(0.95, "exact")
+            assert (low, high) == pytest.approx((2 * expected.low - 1, 2 * expected.high - 1))
+
+
 def test_mcnemar_rejects_at_most_at_its_level() -> None:
     from scipy.stats import binom
 
@@ -154,6 +176,35 @@ def test_newcombe_paired_by_hand_where_the_answers_are_unrelated() -> None:
     assert (paired.estimate, paired.n) == (0, 40)
 
 
+def test_newcombe_p_is_the_level_at_which_the_interval_meets_0() -> None:
+    for result, again in (
+        (stats.newcombe_paired(36, 12, 2, 0), lambda level: stats.newcombe_paired(36, 12, 2, 0, level=level)),
+        (stats.newcombe_paired(5, 2, 9, 30), lambda level: stats.newcombe_paired(5, 2, 9, 30, level=level)),
+        (
+            stats.newcombe_difference(56, 70, 48, 80),
+            lambda level: stats.newcombe_difference(56, 70, 48, 80, level=level),
+        ),
+    ):
+        nearer = min(again(1 - result.pvalue).interval, key=abs)
+        assert nearer == pytest.approx(0, abs=1e-9)
+    # Nobody in either arm changed, or as many each way: nothing speaks for a difference.
+    assert stats.newcombe_paired(3, 4, 4, 2).pvalue == stats.newcombe_difference(3, 9, 3, 9).pvalue == 1
+
+
+@pytest.mark.parametrize(("n", "most"), [(10, 0.0705), (20, 0.0605)])
+def test_newcombe_paired_p_has_its_stated_level(n: int, most: float) -> None:
+    from scipy.stats import multinomial
+
+    tables = [(a, b, c, n - a - b - c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]
+    rejected = np.array([stats.newcombe_paired(*table).pvalue <= 0.05 for table in tables])
+    levels = [
+        multinomial.pmf(np.array(tables), n, ((1 - q) * s, q / 2, q / 2, (1 - q) * (1 - s)))[rejected].sum()
+        for q in (0.1, 0.2, 0.4, 0.6, 0.9)
+        for s in (0.02, 0.1, 0.5)
+    ]
+    assert 0.05 < max(levels) <= most
+
+
 @pytest.mark.parametrize(("cells", "n"), [((0.3, 0.2, 0.1, 0.4), 50), ((0.85, 0.08, 0.02, 0.05), 100)])
 def test_newcombe_intervals_cover_95_percent(cells: tuple[float, ...], n: int) -> None:
     rng, runs, truth = np.random.default_rng(3), 2000, cells[1] - cells[2]
@@ -174,8 +225,9 @@ def test_newcombe_intervals_cover_95_percent(cells: tuple[float, ...], n: int) -
 def test_two_rates_of_0_or_1_have_no_evidence_and_no_zero_width() -> None:
     for k1, k2 in ((0, 0), (10, 20)):
         for method in ("z", "exact"):
-            result = stats.two_proportion_test(k1, 10, k2, 20, method=method)
-            assert (result.estimate, result.pvalue) == (0, 1)
+            for alternative in ("two-sided", "greater", "less"):
+                result = stats.two_proportion_test(k1, 10, k2, 20, method=method, alternative=alternative)
+                assert (result.estimate, result.pvalue) == (0, 1)
             assert result.interval[1] - result.interval[0] > 0.3
     assert stats.newcombe_paired(0, 0, 0, 10).interval[1] > 0.2
     assert stats.newcombe_paired(10, 0, 0, 0).interval[0] < -0.2
@@ -202,12 +254,46 @@ def test_wrong_two_sample_input_is_refused() -> None:
         stats.newcombe_paired(1, -1, 2, 3)
 
 
+@pytest.mark.parametrize("wrong", [2.5, float("inf"), float("nan"), "five", None, np.ma.masked, 10**400, 1e300])
+def test_a_number_of_units_must_be_whole_and_finite(wrong: object) -> None:
+    for call in (
+        lambda: stats.wilson_interval(1, wrong),
+        lambda: stats.clopper_pearson(1, wrong),
+        lambda: stats.mcnemar_exact(1, wrong),
+        lambda: stats.two_proportion_test(1, 5, 1, wrong),
+        lambda: stats.newcombe_difference(1, wrong, 1, 5),
+        lambda: stats.newcombe_paired(1, wrong, 1, 5),
+        lambda: stats.impact_ratio(1, 5, 1, wrong),
+        lambda: stats.slice_table({"a": (1, wrong)}),
+        lambda: stats.worst_slice_rule(
+            [1, 1], np.ma.array([3, 4], mask=[0, 1]) if wrong is np.ma.masked else [3, wrong]
+        ),
+    ):
+        with pytest.raises(ValueError, match=r"whole|finite|numbers|masked"):
+            call()
+
+
+def test_whole_counts_give_the_float_next_to_the_true_rate() -> None:
+    from fractions import Fraction
+
+    for k1, n1, k2, n2 in ((3, 10, 1, 10), (7, 10, 1, 5), (56, 70, 48, 80), (1, 3, 1, 7)):
+        difference, ratio = Fraction(k1, n1) - Fraction(k2, n2), Fraction(k1, n1) / Fraction(k2, n2)
+        assert stats.newcombe_difference(k1, n1, k2, n2).estimate == float(difference)
+        assert stats.impact_ratio(k1, n1, k2, n2).estimate == float(ratio)
+
+
 def test_nothing_observed_gives_none_and_the_reason() -> None:
     for result in (stats.wilson_interval(0, 0), stats.clopper_pearson(0, 0)):
         assert result.estimate is None
         assert result.interval is None
         assert result.reason == "no observations"
-    assert stats.mcnemar_exact(0, 0).pvalue == 1
+    nothing = stats.mcnemar_exact(0, 0)
+    assert (nothing.estimate, nothing.interval, nothing.pvalue, nothing.reason) == (
+        None,
+        None,
+        1,
+        "no discordant pairs",
+    )
 
 
 @pytest.mark.parametrize(("k", "n"), [(-1, 5), (6, 5), (float("nan"), 5), (1, -2)])

@@ -81,6 +81,102 @@ def test_ratios_that_do_not_exist_are_none_with_the_reason() -> None:
         stats.impact_ratio(11, 10, 3, 10)
 
 
+def test_clustered_ratio_of_nobody_by_hand() -> None:
+    # No yes in ten clusters against p in the others: MOVER-R's upper limit is u / sqrt(l (2 p - l)), with u and l the
+    # exact bounds of either rate.
+    exposed = np.repeat([True, False], 10)
+    values = np.r_[np.zeros(10), np.repeat([1.0, 0.0], 5)]
+    upper = stats.clustered_mean(np.zeros(10)).interval[1]
+    lower = stats.clustered_mean(values[10:]).interval[0]
+    result = stats.clustered_impact_ratio(values, exposed)
+    assert result.estimate == 0
+    assert result.interval == pytest.approx((0, upper / np.sqrt(lower * (1 - lower))))
+    assert 0.4 < result.interval[1] < 2.5
+
+
+def test_clustered_ratio_agrees_with_estimating_equations_on_large_samples() -> None:
+    import statsmodels.api as sm
+
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(1500), 4)
+    exposed = rng.random(groups.size) < 0.5
+    x = np.where(rng.random(groups.size) < 0.5, rng.random(1500)[groups], rng.random(groups.size)) < 0.3 + 0.1 * exposed
+    design = sm.add_constant(exposed.astype(float))
+    family = sm.families.Poisson()
+    fit = sm.GEE(x.astype(float), design, groups=groups, family=family, cov_struct=sm.cov_struct.Independence()).fit()
+    result = stats.clustered_impact_ratio(x, exposed, groups=groups)
+    assert result.estimate == pytest.approx(np.exp(fit.params[1]))
+    assert result.interval == pytest.approx(np.exp(fit.conf_int()[1]), rel=5e-3)
+
+
+def test_clustered_ratio_excludes_1_exactly_when_the_difference_excludes_0() -> None:
+    rng, excluded = np.random.default_rng(5), 0
+    for run in range(8):
+        groups = np.repeat(np.arange(40), 3)
+        exposed = groups % 2 == 0 if run % 2 else np.tile([True, False, True], 40)
+        x = rng.random(120) < np.where(exposed, 0.55, 0.3)
+        ratio, gap = (f(x, exposed, groups=groups) for f in (stats.clustered_impact_ratio, stats.risk_difference))
+        assert ratio.interval[0] <= ratio.estimate <= ratio.interval[1]
+        outside = not ratio.interval[0] <= 1 <= ratio.interval[1]
+        assert outside == (not gap.interval[0] <= 0 <= gap.interval[1]) == (ratio.pvalue < 0.05)
+        excluded += outside
+    assert 0 < excluded < 8
+
+
+def test_clustered_ratio_covers_with_five_clusters_that_answer_alike() -> None:
+    # Three answers a cluster, always the same, so that the chance of every outcome is known. As if they were
+    # independent, the counts claim three times the data.
+    from scipy.stats import binom
+
+    clusters, size = 5, 3
+    groups = np.repeat(np.arange(2 * clusters), size)
+    limits = np.zeros((2, clusters + 1, clusters, 2))
+    for k in range(clusters + 1):
+        for k_ref in range(1, clusters + 1):
+            x = np.repeat(np.r_[np.arange(clusters) < k, np.arange(clusters) < k_ref], size)
+            limits[0, k, k_ref - 1] = stats.clustered_impact_ratio(x, groups < clusters, groups=groups).interval
+            counts = size * k, size * clusters, size * k_ref, size * clusters
+            limits[1, k, k_ref - 1] = stats.impact_ratio(*counts).interval
+    coverage = []
+    for ratio in (0.5, 0.8, 1.0):
+        for rate in np.linspace(0.1, 0.9, 17):
+            chance = np.outer(
+                binom.pmf(np.arange(clusters + 1), clusters, ratio * rate),
+                binom.pmf(np.arange(1, clusters + 1), clusters, rate),
+            )
+            held = (limits[..., 0] <= ratio) & (ratio <= limits[..., 1])
+            coverage.append((held * chance).sum(axis=(1, 2)) / chance.sum())
+    clustered, counted = np.min(coverage, axis=0)
+    assert clustered >= 0.94
+    assert counted < 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", [False, True])
+def test_clustered_ratio_covers_95_percent(shared: bool) -> None:
+    rng, runs, covered = np.random.default_rng(6), 1000, 0
+    groups = np.repeat(np.arange(60), 4)
+    exposed = np.tile([True, True, False, False], 60) if shared else groups % 2 == 0
+    rate = np.where(exposed, 0.4, 0.5)
+    for _ in range(runs):
+        x = np.where(rng.random(groups.size) < 0.6, rng.random(60)[groups], rng.random(groups.size)) < rate
+        low, high = stats.clustered_impact_ratio(x, exposed, groups=groups).interval
+        covered += low <= 0.8 <= high
+    assert stats.clopper_pearson(covered, runs, level=0.99).interval[1] >= 0.95
+
+
+def test_clustered_ratios_that_do_not_exist_are_none_with_the_reason() -> None:
+    none = stats.clustered_impact_ratio([1, 0, 0, 0], [1, 1, 0, 0])
+    assert (none.estimate, none.interval, none.pvalue) == (None, None, None)
+    assert none.reason == "the reference rate is 0: there is no ratio"
+    one = stats.clustered_impact_ratio([1, 0, 1, 0], [1, 1, 0, 0], groups=["a", "b", "c", "c"])
+    assert (one.estimate, one.interval) == (1, None)
+    assert "no upper limit" in one.reason
+    assert "stratum is false" in stats.clustered_impact_ratio([1, 0], [1, 1]).reason
+    with pytest.raises(ValueError, match="not between"):
+        stats.clustered_impact_ratio([2, 0], [1, 0])
+
+
 def test_risk_difference_is_the_clustered_one_with_its_test() -> None:
     import statsmodels.api as sm
 
@@ -174,6 +270,25 @@ def test_slices_without_cases_or_yes_have_their_stated_answer() -> None:
         stats.slice_table({"a": (3, 2)})
     with pytest.raises(ValueError, match="between 0 and n"):
         stats.worst_slice_rule([3, 2], [2, 2])
+
+
+@pytest.mark.parametrize("floor", [0, -1, 1.5, float("nan"), "most"])
+def test_senseless_thresholds_of_slices_are_refused(floor: float) -> None:
+    for call in (
+        lambda: stats.slice_table({"a": (1, 2)}, floor=floor),
+        lambda: stats.worst_slice_rule([1], [2], floor=floor),
+        lambda: stats.worst_slice_rule([1], [2], alpha=floor),
+    ):
+        with pytest.raises(ValueError, match=r"floor|alpha"):
+            call()
+    with pytest.raises(ValueError, match="smallest number of cases"):
+        stats.slice_table({"a": (1, 2)}, smallest=-1)
+    with pytest.raises(ValueError, match=r"slice 'a': k must lie between"):
+        stats.slice_table({"a": (3, 2)})
+    with pytest.raises(ValueError, match=r"slice 'a': a pair"):
+        stats.slice_table({"a": 3})  # type: ignore[dict-item]
+    with pytest.raises(ValueError, match="equal length"):
+        stats.worst_slice_rule([[1, 2], [3]], 9)
 
 
 def test_worst_slice_rule_decides_as_the_table_does() -> None:

@@ -110,11 +110,12 @@ def _read(name: str, pair: tuple[float, int]) -> tuple[float, int]:
 
 def _table(counts: ArrayLike, what: str) -> Array:
     """Finite numbers in any shape."""
+    if np.ma.is_masked(counts):
+        raise ValueError(f"{what} has masked entries; leave those slices out.")
     try:
-        shape = np.shape(counts)
-    except ValueError:
-        raise ValueError(f"{what} has rows of unequal length.") from None
-    return numbers(np.ravel(counts), what).reshape(shape)
+        return numbers(np.ravel(counts), what).reshape(np.shape(counts))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be numbers, in rows of equal length: {error}") from None
 
 
 def _best(k: Array, n: Array, smallest: int) -> NDArray[np.intp]:
