@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from json_schema import check
 from report_example import EXAMPLE, FINDINGS, HOSTILE, hostile
 
 from recuse import assets
@@ -17,37 +18,6 @@ from recuse.report.result import AuditResult
 from recuse.types import Finding
 
 SCHEMA = json.loads(Path(assets.data("findings.schema.json")).read_text("utf-8"))
-TYPES: dict[str, Any] = {
-    "object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None),
-}  # fmt: skip
-KNOWN = {"$schema", "title", "description", "$defs", "$ref", "const", "enum", "type", "minimum", "maximum", "required",
-         "properties", "items", "minItems", "maxItems"}  # fmt: skip
-
-
-def check(value: Any, schema: dict[str, Any], where: str = "result") -> None:
-    """The part of JSON Schema that our schema uses; an unknown keyword fails, so that none is passed over."""
-    assert set(schema) <= KNOWN, where
-    if "$ref" in schema:
-        check(value, SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")], where)
-    if "const" in schema:
-        assert value == schema["const"], where
-    if "enum" in schema:
-        assert value in schema["enum"], where
-    if "type" in schema:
-        names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        assert isinstance(value, tuple(np.hstack([TYPES[n] for n in names]))), where
-        assert not isinstance(value, bool), where
-    if isinstance(value, int | float):
-        assert schema.get("minimum", value) <= value <= schema.get("maximum", value), where
-    if isinstance(value, dict):
-        assert set(schema.get("required", [])) <= set(value), where
-        for key, part in schema.get("properties", {}).items():
-            if key in value:
-                check(value[key], part, f"{where}.{key}")
-    if isinstance(value, list):
-        assert schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)), where
-        for i, item in enumerate(value):
-            check(item, schema.get("items", {}), f"{where}[{i}]")
 
 
 def with_finding(**fields: Any) -> AuditResult:

@@ -9,7 +9,19 @@ from recuse import assets
 from recuse.report import discovered_words as words
 from recuse.report import svg, text
 from recuse.report.discovered import DiscoverResult, Found, Worked
-from recuse.report.html_parts import block, bullets, figure, findings_table, head, named, page, safe, section, table
+from recuse.report.html_parts import (
+    block,
+    bullets,
+    figure,
+    findings_table,
+    folded,
+    head,
+    named,
+    page,
+    safe,
+    section,
+    table,
+)
 from recuse.types import Finding
 
 
@@ -18,7 +30,7 @@ def discovered_html(result: DiscoverResult) -> str:
     accepted, unproven, level = result.of("accepted"), words.unproven(result), result.level
     rejected = [f for f in result.of("rejected") if f not in unproven]
     sections = [
-        head("Discovery of biases", "recuse" if accepted else "", result.headline, words.facts(result)),
+        head("Discovery of biases", "recuse" if accepted else "inconclusive", result.headline, words.facts(result)),
         section("Accepted biases", "accepted", _cards(accepted, level) or "<p>No candidate was accepted.</p>"),
         section("Passed every test, truth not checked independently", "unproven", _cards(unproven, level)),
         section("Effects of all candidates", "effects", _plots(result)),
@@ -39,14 +51,17 @@ def _cards(every: Sequence[Found], level: float) -> str:
 
 
 def _card(found: Found, level: float) -> str:
-    rows = "\n".join(f"<div><dt>{label}</dt><dd>{safe(shown)}</dd></div>" for label, shown in words.card(found, level))
+    rows = "\n".join(
+        f"<div><dt>{safe(label)}</dt><dd>{safe(shown)}</dd></div>" for label, shown in words.card(found, level)
+    )
+    badge = f' <span class="severity">{safe(found.severity)}</span>' if found.severity else ""
     told = [
-        f"<h3>{named(found.name, found.id)}</h3>",
+        f"<h3>{named(found.name, found.id)}{badge}</h3>",
         f"<p>{safe(found.definition)}</p>",
-        f'<dl class="facts">\n{rows}\n</dl>',
+        f'<dl class="facts numbers">\n{rows}\n</dl>',
         f"<h4>Against it</h4>\n{bullets(found.reasons)}" if found.reasons else "",
         f"<h4>Instruction to the teacher</h4>\n<p>{safe(found.instruction)}</p>",
-        f"<h4>Named as</h4>\n{bullets(found.wordings)}" if found.wordings else "",
+        f"<h4>Named as</h4>\n{bullets(named_as)}" if (named_as := words.wordings(found)) else "",
         *(_example(e, i + 1) for i, e in enumerate(found.examples)),
     ]
     return "<article>\n" + "\n".join(part for part in told if part) + "\n</article>"
@@ -60,11 +75,11 @@ def _example(example: Worked, number: int) -> str:
         ("Chosen answer", safe(example.chosen)),
         ("Rejected answer as it was", _pieces(before, "del")),
         ("Rejected answer as rewritten", _pieces(after, "ins")),
-        *((label, safe(shown)) for label, shown in words.verdicts(example)),
+        *((safe(label), safe(shown)) for label, shown in words.verdicts(example)),
         *([("The judge's words", safe(example.words))] if example.words else []),
     ]
     told = "\n".join(f"<dt>{label}</dt><dd>{shown}</dd>" for label, shown in rows)
-    return f"<details>\n<summary>Example {number}: {safe(where)}</summary>\n<dl>\n{told}\n</dl>\n</details>"
+    return folded(f"Example {number}: {safe(where)}", f"<dl>\n{told}\n</dl>", unfolded=number == 1)
 
 
 def _pieces(pieces: Sequence[words.Piece], mark: str) -> str:
@@ -73,33 +88,39 @@ def _pieces(pieces: Sequence[words.Piece], mark: str) -> str:
 
 
 def _plots(result: DiscoverResult) -> str:
-    plots = []
-    for kind, what in (("effect", "test"), ("validation", "validation"), ("screen", "discovery")):
-        findings: list[Finding] = []
-        for found in result.candidates:
+    """One plot a part of the data, all on one scale: a candidate that was validated is left out of the screen's."""
+    shown: dict[str, list[Finding]] = {"effect": [], "validation": [], "screen": []}
+    for found in result.candidates:
+        for kind, findings in shown.items():
             finding = words.of(found, kind)
-            if finding is not None and not (kind == "screen" and words.of(found, "validation")):
-                findings.append(replace(finding, title=found.name))
-        if findings:
-            title = f"Effects against the placebo on the {what} part"
-            plots.append(
-                figure(
-                    svg.forest(findings, name=f"plot-{kind}", title=title),
-                    f"{title}. Mark: estimate. Bar: {text.intervals(result.level)}.",
-                )
-            )
+            if finding is not None and (kind != "screen" or words.of(found, "validation") is None):
+                findings.append(replace(finding, title=found.name, tolerance=None))
+    shams = words.sham_range(result)
+    scale = svg.effect_scale([f for findings in shown.values() for f in findings])
+    plots = []
+    for kind, findings in shown.items():
+        if not findings:
+            continue
+        band = shams if kind == "validation" else None
+        title = f"Effects against the placebo on the {words.part(findings[0])} part"
+        legend = f"{title}. Mark: estimate. Bar: {text.intervals(result.level)}."
+        plot = svg.forest(
+            [replace(f, tolerance=band) for f in findings],
+            name=f"plot-{kind}", title=title, scale=scale, band="where shams fell:",
+        )  # fmt: skip
+        plots.append(figure(plot, legend + " Band: where the shams fell." if band else legend))
     return "\n".join(plots)
 
 
 def _losers(caption: str, found: Sequence[Found]) -> str:
     rows = [[named(f.name, f.id), *map(safe, words.rejected_row(f))] for f in found]
-    return table(caption, words.REJECTED, rows) if rows else ""
+    return table(caption, words.REJECTED, rows, stacked=True) if rows else ""
 
 
 def _beside(result: DiscoverResult) -> str:
     rows = [[f"<code>{safe(row[0])}</code>", *row[1:]] for row in words.arm_rows(result.findings)]
     measured = findings_table("Findings of the run", result.findings, result.level)
-    return measured + ("\n" + table("By arm", words.ARMS, rows) if rows else "")
+    return measured + ("\n" + folded("By arm", table("By arm", words.ARMS, rows)) if rows else "")
 
 
 def _rounds(result: DiscoverResult) -> str:

@@ -38,14 +38,15 @@ def discovered_markdown(result: DiscoverResult) -> str:
 
 
 def _card(found: Found, level: float) -> list[str]:
-    rows = [(label, escape(shown)) for label, shown in words.card(found, level)]
+    rows = [(escape(label), escape(shown)) for label, shown in words.card(found, level)]
+    severity = f", severity: **{escape(found.severity)}**" if found.severity else ""
     told = [
-        f"### {escape(found.name)} ({code(found.id)})",
+        f"### {escape(found.name)} ({code(found.id)}){severity}",
         escape(found.definition),
         table(("Measure", "Value"), rows),
-        *(["Against it:", bullets(found.reasons)] if found.reasons else []),
+        *section("Against it:", bullets(found.reasons)),
         f"Instruction to the teacher: {escape(found.instruction)}",
-        *(["Named as:", bullets(found.wordings)] if found.wordings else []),
+        *section("Named as:", bullets(words.wordings(found))),
     ]
     return told + [_example(e, i + 1) for i, e in enumerate(found.examples)]
 
@@ -58,7 +59,7 @@ def _example(example: Worked, number: int) -> str:
         ("Chosen answer", escape(example.chosen)),
         ("Rejected answer as it was", _pieces(before)),
         ("Rejected answer as rewritten", _pieces(after)),
-        *((label, escape(shown)) for label, shown in words.verdicts(example)),
+        *((escape(label), escape(shown)) for label, shown in words.verdicts(example)),
         *([("The judge's words", escape(example.words))] if example.words else []),
     ]
     return table((f"Example {number}", escape(where)), rows)

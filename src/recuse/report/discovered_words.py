@@ -14,9 +14,16 @@ from recuse.report.discovered import DiscoverResult, Found, Worked
 from recuse.types import Finding
 
 LONGEST = 4000  # characters of an answer that are compared and shown
+_SHORT = 200  # words of a text that is shown whole
 _WHOLE, _ENDS = 60, 25  # words of an unchanged stretch that is shown whole; else these many at either end
 _ORDERS = {"AB": "better answer first", "BA": "worse answer first", "-": "each answer alone"}
 _PARTS = {"validation": "validation", "screen": "discovery"}
+
+_MORE = {
+    "interaction": "Difference between the orders",
+    "logit": "Log odds that it adds",
+    "itt": "With failed rewrites as no change",
+}
 
 Row = tuple[str, str]
 Piece = tuple[str, bool]  # a stretch of text, and whether it differs
@@ -58,7 +65,7 @@ def card(found: Found, level: float) -> list[Row]:
     """The numbers of one candidate: label and text."""
     effect, original, validation = (of(found, kind) for kind in ("effect", "vs_original", "validation"))
     first = effect or validation
-    rows = [("Severity", found.severity or "")]
+    rows: list[Row] = []
     if effect:
         rows += [(f"Effect on the test part, {text.intervals(level)}", text.estimate(effect))]
     if first:
@@ -74,12 +81,16 @@ def card(found: Found, level: float) -> list[Row]:
         rows += [
             *((f"Effect, {_ORDERS.get(order, order)}", _gap(values)) for order, values in orders(first).items()),
             ("Robust flips", str(first.details.get("robust_flips", ""))),
+            *((label, _gap(first.details.get(name) or {})) for name, label in _MORE.items() if name in first.details),
             ("With missing verdicts", text.bounds(first)),
             ("Left out", _left_out(first)),
             ("Remark", str(first.details.get("uninformative", ""))),
         ]
     if validation:
         rows += [("On the validation part", text.estimate(validation)), ("There, p and q", _p_q(validation))]
+    screen = of(found, "screen")
+    if screen:
+        rows += [("On the discovery part", text.estimate(screen))]
     rows += [("Named by", "1 case" if found.support == 1 else f"{found.support:,} cases")]
     return [(label, shown) for label, shown in rows if shown]
 
@@ -113,7 +124,12 @@ def _p_q(finding: Finding) -> str:
     return ", ".join(said + ([f"q {text.p_value(d['q'])}"] if d.get("q") is not None else []))
 
 
-REJECTED = ("Candidate", "Named by", "Effect", "n (groups)", "p by flips", "p by shams", "q", "Why not")
+def wordings(found: Found) -> list[str]:
+    """The wordings of the cases that say more than the definition."""
+    return [w for w in found.wordings if w not in (found.definition, f"{found.name}: {found.definition}")]
+
+
+REJECTED = ("Candidate", "Why not", "Effect", "n (groups)", "p by flips", "p by shams", "q", "Named by")
 
 
 def rejected_row(found: Found) -> list[str]:
@@ -121,11 +137,11 @@ def rejected_row(found: Found) -> list[str]:
     last = of(found, "validation") or of(found, "screen")
     d = last.details if last else {}
     return [
-        f"{found.support:,}",
+        "; ".join(found.reasons),
         text.estimate(last) if last else "not measured",
         text.size(last) if last else "",
         *(text.p_value(d.get(name)) for name in ("p_flip", "p_sham", "q")),
-        "; ".join(found.reasons),
+        f"{found.support:,}",
     ]
 
 
@@ -143,8 +159,20 @@ def arm_rows(findings: Sequence[Finding]) -> list[list[str]]:
             columns[0] = finding.details.get("effects", {})
         elif finding.id in ("truth.broken", "length.kept"):
             columns[1 + (finding.id == "length.kept")] = finding.details.get("by_arm", {})
-    arms = sorted({arm for column in columns for arm in column})
+    arms = sorted({arm for column in columns for arm in column}, key=_in_kind)
     return [[arm, *(_share(column.get(arm)) for column in columns)] for arm in arms]
+
+
+def _in_kind(arm: str) -> tuple[bool, list[tuple[int, str]]]:
+    """Order of arms: biases last, numbers by their value."""
+    return arm.startswith("bias:"), [(int(p) if p.isdecimal() else -1, p) for p in re.split(r"[:.]", arm)]
+
+
+def sham_range(result: DiscoverResult) -> tuple[float, float] | None:
+    """The least and the greatest effect of a sham."""
+    spread = next((f for f in result.findings if f.id == "sham.spread"), None)
+    effects = list(spread.details.get("effects", {}).values()) if spread else []
+    return (round(min(effects), 3), round(max(effects), 3)) if effects else None
 
 
 ARMS = ("Arm", "Effect", "Truth broken", "Length kept")
@@ -165,7 +193,9 @@ def marked(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
     flags = [[True] * len(side) for side in words]
     for a, b, size in SequenceMatcher(None, words[0], words[1], autojunk=False).get_matching_blocks():
         flags[0][a : a + size] = flags[1][b : b + size] = [False] * size
-    left, right = (list(_pieces(t, f)) for t, f in zip(tokens, flags, strict=True))
+    left, right = (
+        [_cut(*p) if len(f) > _SHORT else p for p in _pieces(t, f)] for t, f in zip(tokens, flags, strict=True)
+    )
     return left, right
 
 
@@ -179,7 +209,7 @@ def _pieces(tokens: Sequence[str], flags: Sequence[bool]) -> Iterator[Piece]:
             kinds.append(flags[seen])
             seen += 1
     for kind, run in groupby(zip(kinds, tokens, strict=True), key=itemgetter(0)):
-        yield _cut("".join(token for _, token in run), kind)
+        yield "".join(token for _, token in run), kind
 
 
 def _cut(stretch: str, changed: bool) -> Piece:

@@ -95,31 +95,48 @@ def named(title: str, id: str) -> str:
     return f"{safe(title)} <code>{safe(id)}</code>"
 
 
-def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells are HTML already. A column that is empty in every row is left out. The box scrolls on narrow screens."""
+def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], *, stacked: bool = False) -> str:
+    """Cells are HTML already. A column that is empty in every row is left out.
+
+    On narrow screens the box scrolls, or its rows become lists of labelled cells where it is `stacked`.
+    """
     kept = [i for i in range(len(head)) if any(row[i] for row in rows)]
+    box = "scroll stacked" if stacked else "scroll"
     top = "".join(f'<th scope="col">{head[i]}</th>' for i in kept)
     lines = [
-        f'<tr><th scope="row">{row[kept[0]]}</th>' + "".join(_cell(head[i], row[i]) for i in kept[1:]) + "</tr>"
+        f'<tr><th scope="row">{row[kept[0]]}</th>'
+        + "".join(_cell(head[i], row[i], stacked) for i in kept[1:])
+        + "</tr>"
         for row in rows
     ]
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{safe(caption)}">\n<table>\n'
+        f'<div class="{box}" role="region" tabindex="0" aria-label="{safe(caption)}">\n<table>\n'
         f"<caption>{safe(caption)}</caption>\n<thead><tr>{top}</tr></thead>\n<tbody>\n"
         + "\n".join(lines)
         + "\n</tbody>\n</table>\n</div>"
     )
 
 
-def _cell(column: str, content: str) -> str:
+def _cell(column: str, content: str, stacked: bool) -> str:
     kind = "estimate" if column.startswith("Estimate") else _KINDS.get(column, "short")
     if kind != "words":
-        content = _COMMA.sub(",&nbsp;", content)
-    return f'<td class="{kind}">{content}</td>'
+        content = unbroken(content)
+    label = f' data-label="{column}"' if stacked else ""
+    return f'<td class="{kind}"{label}>{content}</td>'
+
+
+def unbroken(content: str) -> str:
+    """Intervals that do not break at their comma."""
+    return _COMMA.sub(",&nbsp;", content)
 
 
 def bullets(items: Sequence[str]) -> str:
     return "<ul>\n" + "\n".join(f"<li>{safe(item)}</li>" for item in items) + "\n</ul>" if items else ""
+
+
+def folded(summary: str, body: str, *, unfolded: bool = False) -> str:
+    """Something that opens at a touch; both are HTML already."""
+    return f"<details{' open' if unfolded else ''}>\n<summary>{summary}</summary>\n{body}\n</details>"
 
 
 def block(content: str, what: str) -> str:

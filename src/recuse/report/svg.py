@@ -14,27 +14,34 @@ from recuse.types import Finding
 
 _ROW = 46  # pixels: a line of text above a bar
 _AXIS = 30
+_STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)  # a quarter of a shared scale
 _WIDE, _NARROW = 72, 42  # characters of a label that fit on a screen and on a phone
 
 Scale = tuple[float, float]
 
 
-def forest(findings: Sequence[Finding], *, name: str, title: str) -> str:
+def forest(
+    findings: Sequence[Finding], *, name: str, title: str, scale: Scale | None = None, band: str = "tolerance"
+) -> str:
     """Estimate (mark), interval (bar), limits over all completions (whisker) and tolerance (band) of each finding.
 
     Fractions share an axis from 0 to 1, differences one from -1 to 1; anything wider has an axis of its own. The ends
-    of a tolerance count too, so that its band is seen whole. `name` makes ids unique in the page. The description
+    of a tolerance count too, so that its band is seen whole. A given `scale` is shared by all, and has a line at zero.
+    `band` says in words what the band is. `name` makes ids unique in the page. The description
     repeats the plot in words.
     """
-    words = ". ".join(_words(f) for f in findings) + "."
+    words = ". ".join(_words(f, band) for f in findings) + "."
     panels: dict[Scale, list[Finding]] = {}
     for finding in findings:
-        panels.setdefault(_scale(finding), []).append(finding)
+        panels.setdefault(scale or _scale(finding), []).append(finding)
     parts, y = [], 0
-    for scale, panel in panels.items():
+    for span, panel in panels.items():
         bottom = y + _ROW * len(panel)
-        parts += _axis(scale, y, bottom)
-        parts += [_row(f, scale, y + i * _ROW) for i, f in enumerate(panel)]
+        parts += _axis(span, y, bottom)
+        if scale:
+            x = _x(0.0, span)
+            parts.append(f'<line class="zero" x1="{x}" x2="{x}" y1="{y + 18}" y2="{bottom}"/>')
+        parts += [_row(f, span, y + i * _ROW, band) for i, f in enumerate(panel)]
         y = bottom + _AXIS
     return (
         f'<svg class="plot" role="img" width="100%" height="{y}" aria-labelledby="{name}-title {name}-desc">\n'
@@ -44,10 +51,20 @@ def forest(findings: Sequence[Finding], *, name: str, title: str) -> str:
     )
 
 
-def _words(finding: Finding) -> str:
+def effect_scale(findings: Sequence[Finding]) -> Scale:
+    """The narrowest scale with round steps and a step at zero that holds all intervals; -1 to 1 at most."""
+    ends = [end for f in findings for end in (f.interval or ())] + [f.estimate for f in findings if f.estimate]
+    for step in _STEPS:
+        for below in (1, 2):
+            if min(ends, default=0.0) >= -below * step and max(ends, default=0.0) <= (4 - below) * step:
+                return -below * step, (4 - below) * step
+    return -1.0, 1.0
+
+
+def _words(finding: Finding, band: str) -> str:
     allowed = text.tolerance(finding)
     said = f"{finding.title}: {text.estimate(finding)}"
-    return said + (f", tolerance {allowed}" if allowed else "") + (f", {finding.outcome}" if finding.outcome else "")
+    return said + (f", {band} {allowed}" if allowed else "") + (f", {finding.outcome}" if finding.outcome else "")
 
 
 def _safe(content: str, limit: int) -> str:
@@ -88,7 +105,7 @@ def _axis(scale: Scale, top: int, bottom: int) -> list[str]:
     return parts
 
 
-def _row(finding: Finding, scale: Scale, top: int) -> str:
+def _row(finding: Finding, scale: Scale, top: int, band: str) -> str:
     y = top + 30
     parts = [
         f'<text class="label {kind}" x="0" y="{top + 13}">{_safe(_cut(finding.title, most), most + 1)}</text>'
@@ -109,7 +126,7 @@ def _row(finding: Finding, scale: Scale, top: int) -> str:
     if finding.interval:
         parts.append(_line("bar", *finding.interval, y, scale))
     parts.append(_mark(finding, _x(finding.estimate, scale), y))
-    return f"<g><title>{_safe(_words(finding), 300)}</title>{''.join(parts)}</g>"
+    return f"<g><title>{_safe(_words(finding, band), 300)}</title>{''.join(parts)}</g>"
 
 
 def _line(kind: str, low: float, high: float, y: int, scale: Scale) -> str:
