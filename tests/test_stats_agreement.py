@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import gzip
 import json
+import pickle
 import warnings
 from collections import defaultdict
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -225,6 +229,78 @@ def test_wrong_ratings_are_refused() -> None:
         stats.cohen_kappa(np.arange(1500) / 7, np.arange(1500) / 7)
     with pytest.raises(ValueError, match="linear, quadratic or None"):
         stats.cohen_kappa([1], [1], weights="cubic")  # type: ignore[arg-type]
+
+
+def test_numpys_numbers_are_labels_with_values() -> None:
+    plain = stats.cohen_kappa([1, 2, 3, 3], [1, 3, 3, 2], weights="quadratic")
+    for kind in (np.int64, np.uint8, np.float32):
+        ratings = ([kind(v) for v in row] for row in ([1, 2, 3, 3], [1, 3, 3, 2]))
+        result = stats.cohen_kappa(*ratings, weights="quadratic")
+        assert (result.estimate, result.interval) == (plain.estimate, plain.interval)
+        assert all(type(label) in (int, float) for label in result.prevalence)
+    assert stats.krippendorff_alpha([[np.int64(1), 2], [2, 2]], metric="interval").estimate == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "match"),
+    [
+        ([1, 2, float("inf")], "must be finite"),
+        ([1, 2, -1e200], "must be finite"),
+        ([1, 2, 10**400], "must be finite"),
+        ([[1], [2], [3]], "text or numbers"),
+        (np.ones((3, 1)), "one a place"),
+        (3, "one a place"),
+    ],
+)
+def test_what_has_no_place_among_numbers_is_refused(ratings: object, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        stats.cohen_kappa(ratings, [1, 2, 2], weights="linear")  # type: ignore[arg-type]
+
+
+def test_masked_and_absent_ratings_are_missing() -> None:
+    import pandas
+
+    masked = np.ma.array([1, 2, 1, 2], mask=[False, True, False, False])
+    for ratings in (masked, [1, None, 1, 2], pandas.Series([1, pandas.NA, 1, 2]), [1, np.datetime64("NaT"), 1, 2]):
+        result = stats.cohen_kappa(ratings, [1, 1, 2, 2])
+        assert (result.n, result.missing) == (3, 1)
+        assert result.estimate == stats.cohen_kappa([1, 1, 2], [1, 2, 2]).estimate
+    with pytest.raises(ValueError, match="groups has None"):
+        stats.cohen_kappa([1, 2], [1, 2], groups=["a", None])
+    with pytest.raises(ValueError, match="must not hold a missing value"):
+        stats.cohen_kappa([1, 2], [1, 2], labels=[1, 2, None])
+
+
+def test_results_cannot_be_changed_and_can_be_kept() -> None:
+    result = stats.cohen_kappa(["A", "B", "A"], ["A", "B", "B"])
+    for change in (
+        lambda: result.prevalence.update(A=1.0),
+        lambda: result.prevalence.__setitem__("A", 1.0),
+        lambda: result.prevalence.clear(),
+    ):
+        with pytest.raises(TypeError, match="cannot be changed"):
+            change()
+    for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert again == result
+        assert hash(again) == hash(result)
+    assert json.loads(json.dumps(dataclasses.asdict(result)))["prevalence"] == {"A": 0.5, "B": 0.5}
+    table = stats.confusion_table(["A", "B"], ["A", "A"])
+    with pytest.raises(ValueError, match="read-only"):
+        table.counts[0, 0] = 5
+    assert table == stats.confusion_table(["A", "B"], ["A", "A"])
+    assert table != stats.confusion_table(["A", "B"], ["A", "B"])
+
+
+def test_kappa_is_the_float_next_to_the_true_one() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        first, second = rng.integers(0, 3, (2, int(rng.integers(5, 60))))
+        n, shares = first.size, [[int((rater == label).sum()) for label in range(3)] for rater in (first, second)]
+        apart = Fraction(int((first != second).sum()), n)
+        by_chance = 1 - Fraction(sum(a * b for a, b in zip(*shares, strict=True)), n * n)
+        if by_chance:
+            ratio = apart / by_chance
+            assert stats.cohen_kappa(first, second).estimate == 1 - float(ratio)
 
 
 @settings(max_examples=60, deadline=None)

@@ -167,7 +167,37 @@ def test_order_of_words_is_asked_for_and_used() -> None:
         assert named.estimate == pytest.approx(stats.krippendorff_alpha(numbers, metric=metric).estimate)
     with pytest.raises(ValueError, match="nominal, ordinal or interval"):
         stats.krippendorff_alpha(numbers, metric="ratio")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="whole numbers"):
-        stats.fleiss_kappa([[1.5, 2]], counts=True)
     with pytest.raises(ValueError, match="2 columns of counts and 3 labels"):
         stats.fleiss_kappa([[1, 2]], counts=True, labels=["A", "B", "C"])
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [[1.5, 2]],
+        [[-1, 2]],
+        [[1, float("inf")]],
+        [[1, float("nan")]],
+        [[1e17, 1]],
+        [["1", "2"]],
+        [[1, 2], [3]],
+        [1, 2],
+        np.ma.array([[1, 2]], mask=[[True, False]]),
+    ],
+)
+def test_counts_of_labels_must_be_whole_and_there(counts: object) -> None:
+    with pytest.raises(ValueError, match="counts must be whole numbers"):
+        stats.fleiss_kappa(counts, counts=True)  # type: ignore[arg-type]
+
+
+def test_masked_ratings_are_missing_and_wrong_ones_refused() -> None:
+    masked = np.ma.array([[1, 2], [2, 2], [1, 1]], mask=[[False, True], [False, False], [False, False]])
+    for statistic in (stats.fleiss_kappa, stats.krippendorff_alpha):
+        result = statistic(masked)
+        assert (result.estimate, result.missing) == (statistic([[1, None], [2, 2], [1, 1]]).estimate, 1)
+        with pytest.raises(ValueError, match="one a place"):
+            statistic([1, 2, 3])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="must be finite"):
+        stats.krippendorff_alpha([[1, float("inf")], [2, 2]], metric="interval")
+    with pytest.raises(ValueError, match="differ from each other"):
+        stats.fleiss_kappa([[1, 2]], counts=True, labels=["A", "A"])
