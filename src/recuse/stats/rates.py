@@ -8,7 +8,7 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from recuse.stats.difference import _checked, _Sides, _split, clustered_difference, test_difference_bound
+from recuse.stats.difference import _checked, _Sides, _split, clustered_difference
 from recuse.stats.inputs import Groups
 from recuse.stats.proportions import counted, pooled_z
 from recuse.stats.results import Estimate, check_level
@@ -58,8 +58,9 @@ def clustered_impact_ratio(
     limits are MOVER-R's (Donner & Zou 2012, Stat Methods Med Res 21:347, with the correlation of both rates): the
     ratios r for which the interval of `risk_difference`, taken of the rate minus r times the other, holds 0. So they
     exclude 1 exactly when its p, which stands beside them, is under 1 - level; and no yes in 10 clusters keeps its
-    scatter. No library is known to have them. Measured coverage of the 95 % interval: 0.94 to 0.98 from 10 clusters a
-    side on, with three observations each, at rates of 0.2 to 0.5.
+    scatter. No library is known to have them. Measured coverage of the 95 % interval at rates of
+    0.4 and 0.5, correlated within clusters: 0.95 and 0.96 with 60 clusters a side of four or 60 shared ones, 0.95 and
+    over with 30 of three, and nearly 1 with ten, where few clusters differ.
 
     An empty side, and a reference rate of 0, give None; one cluster on the reference side gives no interval. Raises
     ValueError for values outside 0 to 1, missing ones, and lengths that differ.
@@ -84,19 +85,11 @@ def risk_difference(
 ) -> Estimate:
     """Rate (mean of values from 0 to 1) of the exposed minus that of the others, where clusters are the units.
 
-    values, exposed (true or false) and groups have one entry an observation. The interval is that of
-    `clustered_difference`, with the two-sided p-value of no difference that inverts it; clusters may have members on
-    both sides. An empty side gives None and the reason. Raises ValueError for values outside 0 to 1, missing ones, and
-    lengths that differ.
+    `clustered_difference` by another name: values, exposed (true or false) and groups have one entry an observation,
+    clusters may have members on both sides, and the two-sided p-value of no difference inverts the interval. An empty
+    side gives None and the reason. Raises ValueError for values outside 0 to 1, missing ones, and lengths that differ.
     """
-    result = clustered_difference(values, exposed, groups=groups, level=level)
-    if result.estimate is None:
-        return result
-    tails = (
-        test_difference_bound(values, exposed, 0.0, groups=groups, alternative="greater"),
-        test_difference_bound(values, exposed, 0.0, groups=groups, alternative="less"),
-    )
-    return replace(result, pvalue=min(1.0, 2 * min(tails)))
+    return clustered_difference(values, exposed, groups=groups, level=level)
 
 
 def _score(k: float, n: int, k_ref: float, n_ref: int, ratio: float) -> float:
