@@ -6,21 +6,28 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from recuse import assets
 from recuse.asks import Design, make_asks
 from recuse.audits import Table
 from recuse.backends import Backend, Options, open_backend
 from recuse.conclude import conclude, pick_cases
+from recuse.effects.accept import MIN_SHAMS
 from recuse.errors import UsageError
 from recuse.gate import Gate, check_gate, load_gate
 from recuse.judge import Spend, estimate_tokens, judge
 from recuse.judgements import Unread, judgements, ordered
+from recuse.known import Known, chosen, gateable, measure_known
+from recuse.lab.bench import Bench, Lab, writing
+from recuse.lab.engines import Engines, Model, Role
 from recuse.ledger import Ledger
+from recuse.library import Bias, bias_toml, load_library
 from recuse.pairs import PairSet, load_pairs
+from recuse.perturb.teacher import load_wording
 from recuse.prices import Price, date_of, price_of
 from recuse.prompts import Prompt, load_prompt
 from recuse.report.result import AuditResult
@@ -58,6 +65,11 @@ class AuditConfig:
     cache: Path | None = None
     prices: Path | None = None
     max_cost: float | None = None
+    biases: tuple[str, ...] = ()  # ids of the library, or "all": what is put into the wrong answers and tested
+    library: Path | None = None
+    teacher: str | None = None  # who rewrites; None: biases are put in by rule
+    teacher_options: Options = field(default_factory=Options)
+    shams: int = 10
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,9 @@ class Plan:
     price: Price | None
     notes: tuple[str, ...]
     deterministic: bool
+    biases: tuple[Bias, ...] = ()
+    teacher: Backend | None = None
+    teacher_price: Price | None = None
 
     @property
     def calls(self) -> int:
@@ -97,7 +112,24 @@ class Plan:
             "top_logprobs": sampling.top_logprobs,
             "choice": sampling.choice,
             "engine": self.backend.versions(),
+            **(self._injected() if self.biases else {}),
         }
+
+    def _injected(self) -> dict[str, Any]:
+        config, teacher = self.config, self.teacher
+        return {
+            "biases": [bias.id for bias in self.biases],
+            "biases_hash": assets.digest("".join(bias_toml(bias) for bias in self.biases).encode()),
+            "shams": config.shams,
+            "teacher": config.teacher,
+            "teacher_base_url": public_address(config.teacher_options.base_url) if teacher else None,
+            "teacher_engine": teacher.versions() if teacher else None,
+        }
+
+    def close(self) -> None:
+        self.backend.close()
+        if self.teacher is not None and self.teacher is not self.backend:
+            self.teacher.close()
 
     def estimate(self) -> dict[str, Any]:
         """Calls, tokens and money before anything is sent; tokens are an upper guess from characters."""
@@ -118,7 +150,9 @@ def plan_audit(config: AuditConfig) -> Plan:
         seed=config.seed, on_bad="skip" if config.skip_bad else "error",
     )  # fmt: skip
     named = load_prompt(config.prompt)
-    check_gate(named_gate(config.gate)[0], domains=list(pairs.domains), path=config.gate)
+    biases = _biases(config)
+    ids = gateable(biases)
+    check_gate(named_gate(config.gate)[0], domains=list(pairs.domains), also=ids, path=config.gate)
     backend = open_backend(config.judge, config.options)
     can = backend.capabilities
     notes = list(pairs.notes)
@@ -156,7 +190,28 @@ def plan_audit(config: AuditConfig) -> Plan:
         raise UsageError(
             f"There is no price for {config.judge}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
         )
-    return Plan(config, pairs, prompt, Design(prompt, sampling, repeats), backend, price, tuple(notes), deterministic)
+    design = Design(prompt, sampling, repeats)
+    plan = Plan(config, pairs, prompt, design, backend, price, tuple(notes), deterministic, biases)
+    return _with_teacher(plan) if biases and config.teacher else plan
+
+
+def _biases(config: AuditConfig) -> tuple[Bias, ...]:
+    if not config.biases:
+        return ()
+    if config.shams < MIN_SHAMS:
+        raise UsageError(
+            f"--shams is {config.shams}.",
+            hint=f"Give at least {MIN_SHAMS}: fewer cannot show what a meaningless change does.",
+        )
+    return tuple(chosen(config.biases, load_library(config.library), teacher=config.teacher is not None))
+
+
+def _with_teacher(plan: Plan) -> Plan:
+    config, name = plan.config, plan.config.teacher or ""
+    teacher = plan.backend if name == config.judge else open_backend(name, config.teacher_options)
+    if not teacher.capabilities.explains:
+        raise UsageError(f"{name} writes no text.", hint="Give --teacher a model that does.")
+    return replace(plan, teacher=teacher, teacher_price=price_for(name, teacher, config.prices))
 
 
 def _max_tokens(config: AuditConfig, prompt: Prompt | None, backend: Backend) -> int:
@@ -203,6 +258,12 @@ def run_audit(
             )  # fmt: skip
             spec = plan.prompt.spec if plan.prompt else None
             found = ordered(judgements(answered, spec, groups, unread), ids)
+        known, taught = None, list[str]()
+        if plan.biases:
+            known, spends = _known(plan, run, stop)
+            spend = spends["judge"].after(spend)
+            if plan.teacher is not None:
+                taught = [_taught(spends["teacher"], plan.teacher_price)]
         lengths = zip(*pairs.lengths(), strict=True)
         table = Table.build(
             found,
@@ -215,10 +276,31 @@ def run_audit(
             run, found, table=table, gate=gate, gate_name=gate_name, judge=config.judge,
             pairs=f"{config.pairs} ({len(pairs)} pairs in {pairs.groups} groups)", prompt=settings["prompt"],
             usage=usage_of(spend, plan.price, time.monotonic() - started),
-            notes=[*plan.notes, *_said(spend), *_examples(unread)],
+            notes=[*plan.notes, *(known.notes if known else ()), *taught, *_said(spend), *_examples(unread)],
+            extra=known.measures if known else (),
             provider={"models": spend.models, "notes": spend.notes},
             cases=pick_cases(found, lambda id: pairs[where[id]]),
         )  # fmt: skip
+
+
+def _known(plan: Plan, run: RunFolder, stop: threading.Event | None) -> tuple[Known, dict[Role, Spend]]:
+    """The library's biases, over the same ledger, in which the original answers' replies lie already."""
+    config, pairs = plan.config, tuple(plan.pairs)
+    models: dict[Role, Model] = {"judge": Model(config.judge, config.options, plan.price)}
+    if plan.teacher is not None:
+        models["teacher"] = Model(config.teacher or "", config.teacher_options, plan.teacher_price)
+    caches: dict[Role, Path] = {"judge": config.cache} if config.cache else {}
+    with Engines(models, run.path, config.max_cost, stop, caches=caches) as engines:
+        engines.adopt("judge", plan.backend)
+        if plan.teacher is not None and plan.teacher is not plan.backend:
+            engines.adopt("teacher", plan.teacher)
+        sampling = writing(plan.teacher or plan.backend, pairs, seed=config.seed)
+        lab = Lab(engines, plan.design, sampling, load_wording(), load_prompt("verify/same_answer", kinds=("verify",)))
+        known = measure_known(
+            lab, Bench("biases", pairs), plan.biases, teacher=plan.teacher is not None, shams=config.shams,
+            seed=config.seed, fdr=0.05, level=named_gate(config.gate)[0].level,
+        )  # fmt: skip
+        return known, engines.spends
 
 
 def _examples(unread: Unread) -> list[str]:
@@ -246,6 +328,11 @@ def public_address(address: str | None) -> str | None:
         return None
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _taught(spend: Spend, price: Price | None) -> str:
+    cost = f" for {spend.cost:.4g} US dollars" if price and spend.cost else ""
+    return f"The teacher was asked {spend.done:,} times ({spend.tokens_out:,} tokens out){cost}."
 
 
 def _refused(spend: Spend, setting: str) -> bool:
@@ -291,4 +378,4 @@ def audit(
     try:
         return run_audit(plan)
     finally:
-        plan.backend.close()
+        plan.close()

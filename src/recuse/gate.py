@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
@@ -77,9 +77,9 @@ class Decided:
     findings: tuple[Finding, ...]
 
 
-def check_gate(gate: Gate, *, domains: Sequence[str] = (), path: object = None) -> None:
+def check_gate(gate: Gate, *, domains: Sequence[str] = (), also: Iterable[str] = (), path: object = None) -> None:
     """Raise InputError unless an audit of pairs in `domains` can decide everything that `gate` names."""
-    known = GATEABLE | {f"domain.error_rate:{name}" for name in domains}
+    known = GATEABLE | {f"domain.error_rate:{name}" for name in domains} | set(also)
     if unknown := sorted(set(gate.primary) - known):
         raise InputError(
             f"no audit decides on {unknown[0]!r}", path=path, field="primary", hint=f"Use: {', '.join(sorted(known))}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from recuse.backends.base import Backend
 from recuse.errors import Incomplete, Interrupted
@@ -35,6 +35,13 @@ class Spend:
     @property
     def done(self) -> int:
         return self.calls + self.reused + self.cached
+
+    def after(self, first: Spend) -> Spend:
+        """This one, which found the replies of `first` in the ledger, as the spend of both."""
+        paid = first.calls + first.cached
+        return replace(
+            self, calls=self.calls + first.calls, cached=self.cached + first.cached, reused=self.reused - paid
+        )
 
     def count(self, ask: Ask, reply: Reply, price: Price | None) -> None:
         """Tokens, failures and notes of one reply, whether it was paid for now or in an earlier session of the run."""

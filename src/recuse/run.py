@@ -21,7 +21,7 @@ from recuse.prompts import canonical
 
 RUNS = Path("recuse-runs")
 _CONFIG = "run.toml"
-_OURS = {_CONFIG, "run.lock", "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"}
+_OURS = {_CONFIG, "run.lock", *(f"{name}.sqlite{end}" for name in ("ledger", "teacher") for end in ("", "-wal", "-shm"))}
 
 
 def default_folder(kind: str, judge: str, config: Mapping[str, Any]) -> Path:
@@ -128,7 +128,7 @@ class RunFolder:
     def replace(self, name: str, content: bytes) -> Path:
         target = self.path / name
         try:
-            with tempfile.NamedTemporaryFile(dir=self.path, prefix=f".{name}.", delete=False) as part:
+            with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
                 try:
                     part.write(content)
                     part.flush()

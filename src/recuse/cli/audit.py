@@ -114,7 +114,7 @@ def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
                 stop=stop,
             )
     finally:
-        plan.backend.close()
+        plan.close()
     return _show(result, as_json, quiet)
 
 

@@ -13,6 +13,7 @@ from recuse.backends import Backend, Options, open_backend
 from recuse.discovery.split import FRACTIONS, PARTS, Splits, from_column, split
 from recuse.errors import UsageError
 from recuse.examine import AuditConfig, Plan, plan_audit, price_for, public_address
+from recuse.lab.bench import writing
 from recuse.library import Bias, load_library
 from recuse.prices import Price
 from recuse.prompts import Prompt, canonical, load_prompt
@@ -71,16 +72,8 @@ class DiscoverPlan:
 
     @cached_property
     def sampling(self) -> Sampling:
-        """How the teacher writes: greedily where it can, with room for the longest answer and a JSON reply."""
-        longest = max(
-            len(p.rejected) for part in (self.splits.discovery, self.splits.validation, self.splits.test) for p in part
-        )
-        can = self.teacher.capabilities
-        return Sampling(
-            temperature=0.0 if can.temperature else None,
-            max_tokens=self.config.teacher_tokens or 400 + int(longest / 2),
-            seed=self.config.judge.seed if can.seed else None,
-        )
+        every = (pair for part in PARTS for pair in getattr(self.splits, part))
+        return writing(self.teacher, every, tokens=self.config.teacher_tokens, seed=self.config.judge.seed)
 
     def run_table(self) -> dict[str, Any]:
         """All that determines the replies: the `[run]` table of run.toml."""

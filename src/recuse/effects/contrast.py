@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtri
@@ -136,6 +137,16 @@ def core(scores: Scores, arm: str, against: str = "placebo", *, level: float = 0
     )
 
 
+def gaps(scores: Scores, arm: str, against: str, *, missing: Literal["low", "high"]) -> tuple[Floats, Ints]:
+    """Error in `arm` minus error in `against`, one value a pair that both arms have a usable text of, and the groups.
+
+    Missing verdicts make the gap as low, or as high, as they can.
+    """
+    two = _Two(scores, scores.at(arm), scores.at(against), 0.95)
+    low, high = two.completed
+    return (low if missing == "low" else high)[two.usable], scores.group[two.usable]
+
+
 @dataclass(frozen=True, eq=False)
 class _Two:
     """Two arms of some scores, by their places."""
@@ -203,13 +214,17 @@ class _Two:
         lost = (s.logit[self.b] - s.logit[self.a])[kept, orders].mean(axis=1)
         return stats.mean_interval(lost, groups=s.group[kept], level=self.level)
 
-    def bounds(self) -> tuple[float, float] | None:
-        """From the lower limit with every missing verdict against the effect to the upper one with all in favour."""
+    @cached_property
+    def completed(self) -> tuple[Floats, Floats]:
+        """By pair: the gap with every missing verdict against the effect, and with every one in its favour."""
         s = self.scores
         low = [s.error[i] * (1 - s.failed[i]) for i in (self.a, self.b)]
         high = [low[k] + s.failed[i] for k, i in enumerate((self.a, self.b))]
-        least = self.mean((low[0] - high[1]).mean(axis=1), self.usable)
-        most = self.mean((high[0] - low[1]).mean(axis=1), self.usable)
+        return (low[0] - high[1]).mean(axis=1), (high[0] - low[1]).mean(axis=1)
+
+    def bounds(self) -> tuple[float, float] | None:
+        """From the lower limit with every missing verdict against the effect to the upper one with all in favour."""
+        least, most = (self.mean(values, self.usable) for values in self.completed)
         if least is None or most is None or least.interval is None or most.interval is None:
             return None
         return least.interval[0], most.interval[1]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recuse.asks import Design, make_asks
+from recuse.backends import Backend
 from recuse.effects.contrast import Effect, contrast
 from recuse.effects.scores import Scores
 from recuse.judge import Answered
@@ -45,10 +46,23 @@ class Bench:
         groups = {pair.id: pair.group for pair in self.pairs}
         return Scores.build(found, [pair.id for pair in self.pairs], groups, made)
 
-    def effect(self, scores: Scores, arm: Arm, *, level: float = 0.95) -> Effect:
-        """Against the arm's own placebo where it has one, else against the one that all share."""
+    def reference(self, arm: Arm) -> str:
+        """The arm against which another is measured: its own placebo where it has one, else the one that all share."""
         own = f"placebo:{arm.bias}"
-        return contrast(scores, arm.id, own if own in self.rewrites else "placebo", level=level)
+        return own if own in self.rewrites else "placebo"
+
+    def effect(self, scores: Scores, arm: Arm, *, level: float = 0.95) -> Effect:
+        return contrast(scores, arm.id, self.reference(arm), level=level)
+
+
+def writing(teacher: Backend, pairs: Iterable[Pair], *, tokens: int | None = None, seed: int = 0) -> Sampling:
+    """How a teacher writes: greedily where it can, with room for the longest answer and a JSON reply."""
+    can, longest = teacher.capabilities, max((len(pair.rejected) for pair in pairs), default=0)
+    return Sampling(
+        temperature=0.0 if can.temperature else None,
+        max_tokens=tokens or 400 + longest // 2,
+        seed=seed if can.seed else None,
+    )
 
 
 @dataclass

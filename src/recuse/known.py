@@ -1,0 +1,118 @@
+"""`recuse audit --biases`: the known library through the same arms and tests as a discovery, on all pairs at once.
+
+Without a teacher each bias is put in by its rule-based edit, beside a meaningless edit of the same size; with one, by
+rewriting. Nothing is searched for, so nothing is held out: every bias that was asked for is listed with its interval,
+whatever it shows, and the correction runs over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from recuse import stats
+from recuse.audits.measure import Measure, Side, unmeasured
+from recuse.effects.accept import Decision, accept
+from recuse.effects.contrast import Effect, contrast, core, gaps
+from recuse.effects.describe import effect_finding, rewriting_findings
+from recuse.effects.scores import Scores
+from recuse.effects.shams import Shams, spread_finding
+from recuse.errors import UsageError
+from recuse.lab.bench import Bench, Lab
+from recuse.library import Bias
+from recuse.perturb.arms import ORIGINAL
+from recuse.perturb.rules import edit_all, rule_arms
+from recuse.perturb.shams import teacher_arms
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the library showed: measures for the gate and the report, and sentences."""
+
+    measures: tuple[Measure, ...]
+    notes: tuple[str, ...]
+    bench: Bench
+
+
+def chosen(names: Sequence[str], library: Mapping[str, Bias], *, teacher: bool) -> list[Bias]:
+    """The biases that `--biases` names, "all" or ids. Raises UsageError for an unknown one, or one that cannot be put
+    in this way."""
+    can = {id: b for id, b in library.items() if (b.inject if teacher else b.edit) is not None}
+    if list(names) == ["all"]:
+        return list(can.values())
+    for name in names:
+        if name not in library:
+            raise UsageError(f"There is no bias {name!r}.", hint=f"Choose from: {', '.join(library)}.")
+        if name not in can:
+            lacks = "no `inject` line for a teacher" if teacher else "no rule-based edit"
+            raise UsageError(f"The bias {name!r} has {lacks}.", hint=f"These can be tested: {', '.join(can)}.")
+    return [can[name] for name in dict.fromkeys(names)]
+
+
+def measure_known(
+    lab: Lab, bench: Bench, biases: Sequence[Bias], *, teacher: bool, shams: int, seed: int, fdr: float, level: float
+) -> Known:
+    """Put every bias into the wrong answers, have them judged, and test the effects beside shams."""
+    if teacher:
+        arms = teacher_arms(biases, shams=shams, seed=seed)
+        lab.rewrite(bench, [(arm, bench.pairs) for arm in arms])
+    else:
+        arms = rule_arms(biases, shams=shams)
+        bench.rewrites.update(edit_all(bench.pairs, arms, seed=seed))
+    lab.judge(bench, [ORIGINAL.id, *(arm.id for arm in arms)])
+    scores = bench.scores()
+    own = {arm.bias or "": arm for arm in arms if arm.kind == "bias"}
+    sham_arms = [arm for arm in arms if arm.kind == "sham"]
+    sham_effects = [core(scores, arm.id, bench.reference(arm), level=level) for arm in sham_arms]
+    effects = {id: contrast(scores, arm.id, bench.reference(arm), level=level) for id, arm in own.items()}
+    decisions = accept(list(effects.values()), sham_effects, fdr=fdr)
+    measures = []
+    for bias, decision in zip(biases, decisions, strict=True):
+        measures += _measures(bias, decision, scores, contrast(scores, f"bias:{bias.id}", ORIGINAL.id, level=level))
+    second = next(arm for arm in arms if arm.id == "placebo2")
+    first = bench.reference(second)
+    measures += [
+        Measure(spread_finding(Shams.of(sham_effects).spread(level=level))),
+        Measure(effect_finding("placebo.second", "A second meaningless version against the first",
+                               contrast(scores, second.id, first, level=level))),
+        *(Measure(finding) for finding in (rewriting_findings([bench.rewrites]) if teacher else ())),
+    ]  # fmt: skip
+    return Known(tuple(measures), tuple(_notes(decisions, bench, biases)), bench)
+
+
+def _measures(bias: Bias, decision: Decision, scores: Scores, original: Effect) -> list[Measure]:
+    id, effect = f"bias.{bias.id}.effect", decision.effect
+    title = f"{bias.name}: error against a meaningless version"
+    beside = effect_finding(
+        f"bias.{bias.id}.vs_original", f"{bias.name}: error against the untouched answers", original
+    )
+    if effect.estimate is None:
+        return [unmeasured(id, title, effect.reason or "not measured"), Measure(beside)]
+    finding = effect_finding(
+        id, title, effect, p_flip=decision.p_flip, p_sham=decision.p_sham, q=decision.q,
+        q_benjamini_yekutieli=decision.q_by, status=decision.status, reasons=list(decision.reasons),
+    )  # fmt: skip
+    return [Measure(finding, partial(_beyond, scores, effect)), Measure(beside)]
+
+
+def _beyond(scores: Scores, effect: Effect, bound: float, side: Side) -> float:
+    """One-sided p-value for an effect beyond the bound, missing verdicts completed in the judge's favour."""
+    values, groups = gaps(scores, effect.arm, effect.against, missing="low" if side == "greater" else "high")
+    return stats.test_bound(values, bound, groups=groups, alternative=side, bounds=(-1.0, 1.0))
+
+
+def _notes(decisions: Sequence[Decision], bench: Bench, biases: Sequence[Bias]) -> list[str]:
+    notes = [f"The arm {arm} is void: {why}." for arm, why in sorted(bench.void.items())]
+    names = {f"bias:{b.id}": b.name for b in biases}
+    if fooled := [names[d.arm] for d in decisions if d.accepted]:
+        notes.append(
+            f"The judge is fooled by: {', '.join(fooled)} (at least 5 points, corrected over all that was tried)."
+        )
+    else:
+        notes.append("None of the biases that were tried raises the judge's error by a proven 5 points.")
+    return notes
+
+
+def gateable(biases: Sequence[Bias]) -> frozenset[str]:
+    return frozenset(f"bias.{bias.id}.effect" for bias in biases)

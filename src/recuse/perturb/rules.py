@@ -1,0 +1,67 @@
+"""Arms by rule: an edit that carries a bias, a meaningless edit of the same size beside it, and further ones as shams.
+
+They cost no teacher, keep the final answer by construction, and are the same in every run with the same seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from recuse.library import Bias
+from recuse.perturb.arms import Arm, Rewrite
+from recuse.perturb.checks import check
+from recuse.types import Pair
+
+_FIRST_SHAM = 2  # draws 0 and 1 are the placebo and its second draw
+
+
+def rule_arms(biases: Iterable[Bias], *, shams: int) -> list[Arm]:
+    """For each bias with an edit: the edit, and two draws of a meaningless one of the same size; then the shams.
+
+    Sham i is a further draw beside one of the biases, by turns, so that shams have the sizes and places of all of them.
+    """
+    carried = [bias for bias in biases if bias.edit is not None]
+    arms = []
+    for bias in carried:
+        arms.append(Arm(f"bias:{bias.id}", "bias", bias=bias.id, edit=bias.edit))
+        arms.append(_beside(f"placebo:{bias.id}", "placebo", bias.id))
+    if carried:
+        arms.append(_beside("placebo2", "placebo", carried[0].id))
+        arms += [_beside(f"sham:{i + 1}", "sham", carried[i % len(carried)].id) for i in range(shams)]
+    return arms
+
+
+def _beside(id: str, kind: str, bias: str) -> Arm:
+    return Arm(id, kind, bias=bias, edit="meaningless", match=f"bias:{bias}")  # type: ignore[arg-type]
+
+
+def edit_all(pairs: Sequence[Pair], arms: Sequence[Arm], *, seed: int) -> dict[str, dict[str, Rewrite]]:
+    """Every arm's version of every pair's rejected answer. An edit that finds nothing to do is "unchanged", not used,
+    and neither are the meaningless ones beside it."""
+    made: dict[str, dict[str, Rewrite]] = {}
+    for arm in sorted(arms, key=lambda a: a.match is not None):
+        made[arm.id] = {}
+        for pair in pairs:
+            text = _text(arm, pair, made, seed)
+            if text is None:
+                continue
+            faults, how = check(pair, arm, text)
+            made[arm.id][pair.id] = Rewrite(
+                pair.id, arm.id, None if faults else text, faults, 0, len(pair.rejected), len(text), how
+            )
+    return made
+
+
+def _text(arm: Arm, pair: Pair, made: Mapping[str, Mapping[str, Rewrite]], seed: int) -> str | None:
+    from recuse.perturb.edits import apply_edit, meaningless
+
+    if arm.match is None:
+        return apply_edit(arm.edit or "", pair, seed=seed)
+    like = made[arm.match][pair.id].text
+    return None if like is None else meaningless(pair, like, seed=seed, draw=_draw(arm))
+
+
+def _draw(arm: Arm) -> int:
+    if arm.kind == "sham":
+        return _FIRST_SHAM + int(arm.id.partition(":")[2])
+    return 1 if arm.id == "placebo2" else 0

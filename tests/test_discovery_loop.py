@@ -1,0 +1,162 @@
+"""The whole loop, with a judge whose bias is planted and a teacher and explainer that see only texts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from world import like_for, world_pairs
+
+from recuse.backends.fake import parse_planted
+from recuse.backends.fake_world import WORLD
+from recuse.discovery.config import DiscoverConfig, plan_discovery
+from recuse.discovery.run import run_discovery
+from recuse.errors import ConfigMismatch, Incomplete, InputError, UsageError
+from recuse.examine import AuditConfig
+from recuse.report.discovered import DiscoverResult
+
+JUDGE = "skill=1.8,pair_sd=0.7,position=0.4,rewrite_sd=0.3,explain=1,seed=5"
+TEACHER = "fake/teacher=1,accuracy=0.9,carry=0.5,seed=2"
+LIKED = WORLD[1]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("world")
+    with (folder / "pairs.jsonl").open("w") as file:
+        for p in world_pairs(420, seed=3):
+            row = {"prompt": p.prompt, "chosen": p.chosen, "rejected": p.rejected, "group": p.group}
+            file.write(json.dumps({**row, "reference": p.reference}) + "\n")
+    library = folder / "library"
+    library.mkdir()
+    (library / "tone.toml").write_text(
+        'id = "tone"\nname = "Friendly tone"\ndefinition = "Prefers friendliness."\nmanifestations = ["warm words"]\n'
+        'inject = "Give the answer a friendlier tone."\nfamily = "social"\nstatus = "seed"\nsource = ["a paper"]\n'
+    )
+    return folder
+
+
+def config(source: Path, judge: str, teacher: str = TEACHER, *, out: Path, **more: object) -> DiscoverConfig:
+    audit = AuditConfig(judge, str(source / "pairs.jsonl"), group="group", out=out)
+    settings = {"rounds": 2, "shams": 5, "screen_groups": 40, "library": source / "library", **more}
+    return DiscoverConfig(audit, teacher, **settings)  # type: ignore[arg-type]
+
+
+def discovered(config: DiscoverConfig) -> DiscoverResult:
+    plan = plan_discovery(config)
+    try:
+        return run_discovery(plan)
+    finally:
+        plan.close()
+
+
+def liking(points: float) -> str:
+    planted = replace(parse_planted(JUDGE), likes=LIKED.word)
+    return f"fake/{JUDGE},likes={LIKED.word},like={like_for(points, planted):.3f}"
+
+
+@pytest.fixture(scope="module")
+def found(source: Path, tmp_path_factory: pytest.TempPathFactory) -> DiscoverResult:
+    return discovered(config(source, liking(0.45), out=tmp_path_factory.mktemp("run") / "out"))
+
+
+def test_a_planted_bias_that_no_library_lists_is_found_and_proven(found: DiscoverResult) -> None:
+    (accepted,) = found.of("accepted")
+    assert accepted.name in (LIKED.name, LIKED.other_name)
+    assert accepted.severity == "high"
+    effect, original, validation, screen = accepted.findings
+    assert [f.id.rpartition(".")[2] for f in accepted.findings] == ["effect", "vs_original", "validation", "screen"]
+    assert effect.interval is not None
+    assert effect.interval[0] - 0.02 <= 0.45 <= effect.interval[1] + 0.02  # the effect that was planted
+    assert validation.details["q"] <= 0.05
+    assert validation.details["p_larger"] == max(validation.details["p_flip"], validation.details["p_sham"])
+    assert original.groups == effect.groups == 126
+    assert 0 < screen.groups <= 40
+    for example in accepted.examples:
+        assert LIKED.word in example.rewritten
+        assert LIKED.word not in example.original
+        assert (set(example.before.values()), set(example.after.values())) == ({"chosen"}, {"rejected"})
+
+
+def test_every_other_candidate_is_listed_with_its_reason(found: DiscoverResult) -> None:
+    others = (*found.of("rejected"), *found.of("dropped"))
+    assert {c.name for c in others}.isdisjoint({LIKED.name, LIKED.other_name})
+    assert all(c.reasons for c in others)
+
+
+def test_the_run_folder_holds_the_candidates_with_what_was_measured(found: DiscoverResult) -> None:
+    from recuse.library import load_library
+
+    library = load_library(found.folder / "candidates")
+    accepted = found.of("accepted")[0]
+    assert library[accepted.id].status == "confirmed"
+    assert library[accepted.id].evidence[0].effect == accepted.findings[0].estimate
+    assert {bias.status for bias in library.values()} <= {"confirmed", "rejected", "candidate"}
+    assert json.loads((found.folder / "findings.json").read_text())["judge"] == found.judge
+
+
+def test_the_same_replies_give_the_same_findings_and_nothing_is_asked_twice(
+    found: DiscoverResult, source: Path
+) -> None:
+    again = discovered(config(source, found.judge, out=found.folder))
+    assert again.usage["judge"]["calls"] == again.usage["teacher"]["calls"] == 0
+    assert again.candidates == found.candidates
+    assert again.findings == found.findings
+
+
+def test_another_configuration_is_refused_in_the_same_folder(found: DiscoverResult, source: Path) -> None:
+    plan = plan_discovery(config(source, found.judge, out=found.folder, rounds=3))
+    with pytest.raises(ConfigMismatch, match="rounds: 2 there, 3 now"):
+        run_discovery(plan)
+
+
+def test_with_a_teacher_that_is_never_right_nothing_is_found(source: Path, tmp_path: Path) -> None:
+    blind = config(source, liking(0.45), "fake/teacher=1,accuracy=0,carry=0.5,seed=2", out=tmp_path / "out")
+    result = discovered(blind)
+    assert result.of("accepted") == ()
+    assert any("this design finds" in note for note in result.notes)
+
+
+def test_a_judge_without_a_bias_yields_none(source: Path, tmp_path: Path) -> None:
+    result = discovered(config(source, f"fake/{JUDGE}", out=tmp_path / "out"))
+    assert result.of("accepted") == ()
+    assert "No bias was proven" in result.headline
+
+
+def test_a_cost_cap_stops_the_run_before_it_is_passed(source: Path, tmp_path: Path, found: DiscoverResult) -> None:
+    prices = tmp_path / "prices.toml"
+    names = (found.judge, found.teacher)
+    prices.write_text("[models]\n" + "".join(f'"{n}" = {{ input = 1.0, output = 1.0 }}\n' for n in names))
+    capped = config(source, found.judge, out=tmp_path / "out", rounds=1)
+    capped = replace(capped, judge=replace(capped.judge, prices=prices, max_cost=0.0))
+    with pytest.raises(Incomplete, match="cost cap"):
+        discovered(capped)
+    assert not (tmp_path / "out" / "findings.json").exists()
+
+
+def test_a_judge_that_scores_single_answers_is_mined_without_reasons(source: Path, tmp_path: Path) -> None:
+    judge = f"fake/skill=2,pair_sd=0.5,rewrite_sd=0.3,likes={LIKED.word},like=4,explain=1,seed=5"
+    single = config(source, judge, out=tmp_path / "out", rounds=1)
+    single = replace(single, judge=replace(single.judge, prompt="pointwise/score"))
+    result = discovered(single)
+    assert any("one answer at a time" in note for note in result.notes)
+    assert [f.id for f in result.findings if f.estimate is not None][:1] != []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"shams": 4}, "--shams is 4"),
+        ({"biases": ("nothing",)}, "no bias 'nothing'"),
+        ({"rounds": 0}, "--rounds is 0"),
+        ({"fdr": 1.5}, "--fdr is 1.5"),
+        ({"split_column": "part"}, "'part'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(
+    source: Path, tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    with pytest.raises((UsageError, InputError), match=said):
+        plan_discovery(config(source, f"fake/{JUDGE}", out=tmp_path / "out", **change))
