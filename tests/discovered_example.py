@@ -143,7 +143,7 @@ def hostile(text: str) -> DiscoverResult:
     )
     found = Found(short, text, text, text, "accepted", 1, (text, text), (text,), text, bad, (worked,))
     null = replace(found, fate="dropped", findings=(Finding(f"bias.{short}.screen", text, None, reason=text),))
-    arms = {"by_arm": {text: 0.5}, "effects": {text: 0.5, "b": 0.1}}
+    arms = {"by_arm": {text: 0.5}, "effects": {text: 0.5}}
     return replace(
         EXAMPLE, judge=text, teacher=text, pairs=text, prompt=text, headline=text, rounds=({text: text},),
         candidates=(found, replace(found, fate="rejected"), replace(found, fate="rejected", findings=()), null),

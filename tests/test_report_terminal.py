@@ -10,7 +10,7 @@ import pytest
 from report_example import EXAMPLE, FINDINGS, HOSTILE, hostile
 from rich.console import Console
 
-from recuse.report.terminal import Progress, print_result, state
+from recuse.report.terminal import Phases, Progress, phase_state, print_result, state
 
 
 def printed(result: object, width: int) -> str:
@@ -134,3 +134,36 @@ def test_an_error_inside_passes_through_after_the_last_state() -> None:
 def test_slow_judges_are_told_by_the_minute_and_long_waits_in_hours() -> None:
     assert state(10, 400, 0, None, 0, 0.05) == "10/400, 3.0/min, 2:10:00 left, 0 failures"
     assert state(10, None, 1, None, 0, 2.0) == "10, 2.0/s, 1 failure"
+
+
+def test_a_log_of_phases_gets_a_line_at_most_every_ten_seconds_and_the_last_state() -> None:
+    stream, clock = io.StringIO(), Clock()
+    with Phases(stream=stream, clock=clock) as phases:
+        for phase in ("round 1: explaining", "round 1: naming"):
+            for done in range(1, 81):  # ten a second, eight seconds a phase
+                phases.update(phase, done, 80, done / 1000)
+                clock.now += 0.1
+    assert stream.getvalue().splitlines() == [
+        "round 1: explaining, 1/80, $0.0010",
+        "round 1: naming, 21/80, $0.0210",
+        "round 1: naming, 80/80, $0.0800",
+    ]
+
+
+def test_phases_on_a_terminal_end_with_the_last_state_and_quiet_ones_say_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "120")
+    live, silent = Terminal(), Terminal()
+    for stream, quiet in ((live, False), (silent, True)):
+        with Phases(stream=stream, quiet=quiet) as phases:
+            phases.update("validation: judging", 1, 400, 0.0)
+            phases.update("test: judging", 7, 400, 0.0)
+    last = re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", live.getvalue()).rstrip().splitlines()[-1]
+    assert last.rstrip().endswith("test: judging, 7/400")
+    assert silent.getvalue() == ""
+
+
+def test_a_phase_says_nothing_that_moves_the_cursor() -> None:
+    assert phase_state("\x1b[2Jjudging\nx", 1, 2, 0.0) == "⟨U+001B⟩[2Jjudging x, 1/2"

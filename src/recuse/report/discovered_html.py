@@ -21,6 +21,7 @@ from recuse.report.html_parts import (
     safe,
     section,
     table,
+    unbroken,
 )
 from recuse.types import Finding
 
@@ -52,7 +53,8 @@ def _cards(every: Sequence[Found], level: float) -> str:
 
 def _card(found: Found, level: float) -> str:
     rows = "\n".join(
-        f"<div><dt>{safe(label)}</dt><dd>{safe(shown)}</dd></div>" for label, shown in words.card(found, level)
+        f"<div><dt>{safe(label)}</dt><dd>{unbroken(safe(shown))}</dd></div>"
+        for label, shown in words.card(found, level)
     )
     badge = f' <span class="severity">{safe(found.severity)}</span>' if found.severity else ""
     told = [

@@ -213,8 +213,9 @@ def _pieces(tokens: Sequence[str], flags: Sequence[bool]) -> Iterator[Piece]:
 
 
 def _cut(stretch: str, changed: bool) -> Piece:
-    words = stretch.split()
+    words = re.findall(r"\s*\S+", stretch)
     if changed or len(words) <= _WHOLE:
         return stretch, changed
-    head, tail = " ".join(words[:_ENDS]), " ".join(words[-_ENDS:])
-    return f" {head} [… {len(words) - 2 * _ENDS:,} words as before …] {tail} ", changed
+    left_out = f" [… {len(words) - 2 * _ENDS:,} words as before …]"
+    blank = stretch[len(stretch.rstrip()) :]
+    return "".join([*words[:_ENDS], left_out, *words[-_ENDS:], blank]), changed

@@ -63,7 +63,7 @@ def print_discovered(result: DiscoverResult, console: Console) -> None:
         cells = [_text(found.id), _text(text.estimate(first) if first else "not measured")]
         if wide:
             cells += [_text(part(first) if first else ""), _text(text.size(first) if first else "")]
-        fate = f"{found.fate}, {found.severity}" if found.severity else found.fate
+        fate = f"{found.fate}, {found.severity}" if found.severity and wide else found.fate
         table.add_row(*cells, Text(text.visible(fate), style="bold red" if found.fate == "accepted" else ""))
     if result.candidates:
         console.print(table)
