@@ -7,7 +7,7 @@ On pair i, in arm a and order o the judge errs where a normal utility is above z
 e is the pair's difficulty, shared within a group by half; w and u are what each new text draws anew, and z has variance
 one. So the error rate is exactly the normal probability of mean + shift, whatever the noise, and a shift is solved from
 the effect in error rate that it shall have. `noise` is solved from the gap sd: that of one pair's gap between the
-placebo and an arm with an effect of 10 points, both orders averaged.
+placebo and an arm with the effect `at`, both orders averaged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from recuse.effects.accept import Decision, accept
 from recuse.effects.contrast import Effect, contrast, core
 from recuse.effects.scores import Scores
 
-_ONE, _GRID = 1.0, np.linspace(-4.0, 4.0, 8001)
+_GRID = np.linspace(-4.0, 4.0, 8001)
 PLACEBO = 1  # place of the arm; 0 is the original, then the shams, then the candidates
 
 
@@ -33,6 +33,7 @@ class Judge:
     error: float = 0.35  # of every harmless arm
     position: float = 0.0  # preference for the first answer, in standard deviations of the utility
     gap_sd: float = 0.4
+    at: float = 0.0  # effect of the arm that has this gap sd; 0: a harmless one
     correlation: float = 0.3  # r: how much of a text's noise both orders share
     largest_group: int = 1
     refuses: float = 0.0  # of single calls
@@ -100,14 +101,14 @@ def shift_of(judge: Judge, effects: np.ndarray) -> np.ndarray:
 @lru_cache
 def noise_of(judge: Judge, pairs: int = 40_000) -> float:
     """The noise that gives the judge's gap sd, by Monte Carlo (standard error of the sd under 0.002)."""
-    low, high = 0.0, _ONE
+    low, high = 0.0, 1.0
     for _ in range(14):
         noise, rng = (low + high) / 2, np.random.default_rng(0)
         z = _utilities(judge, rng.standard_normal(pairs), 2, noise, rng)
-        z[1] += shift_of(judge, np.array([0.1]))
+        z[1] += shift_of(judge, np.array([judge.at])) - shift_of(judge, np.zeros(1))
         sd = float(np.diff((z > 0).mean(axis=2), axis=0).std())
         low, high = (noise, high) if sd < judge.gap_sd else (low, noise)
-    if high == _ONE:
+    if high == 1.0 or low == 0.0:
         raise ValueError(f"this judge's gaps cannot scatter by {judge.gap_sd}")
     return noise
 
@@ -128,30 +129,52 @@ class Run:
     published: np.ndarray  # error above that of the original, in both orders averaged
     five_points: np.ndarray  # at least 5 points above the placebo, without a test
     decisions: tuple[Decision, ...]
+    shams: tuple[Effect, ...]
 
 
 def decide(scores: Scores, *, stopped: dict[str, str] | None = None) -> Run:
-    """All rules on the same scores. What needs the orders apart is worked out only for those who pass without."""
-    shams = [core(scores, arm, "placebo") for arm in scores.arms if arm.startswith("sham:")]
-    effects = [core(scores, arm, "placebo") for arm in scores.arms if arm.startswith("bias:")]
-    # Benjamini-Hochberg at a level never accepts a p above it, and which others it accepts does not hang on how far
-    # above: so the predictive p, which takes most of the time, is left out there.
-    gone = {e.arm: "p above the level" for e in effects if e.p is not None and e.p > 0.05} | (stopped or {})
-    decisions = accept(effects, shams, stopped=gone)
+    """All rules on the same scores.
+
+    Short cuts, none of which can change a decision: a sham needs no p; a one-sided p is at least a half where the
+    estimate is not positive; Benjamini-Hochberg never accepts a p above its level, and which others it accepts does not
+    hang on how far above, so that the predictive p is left out there; and what needs the orders apart is worked out
+    only for those who pass without.
+    """
+    shams = [bare(scores, arm) for arm in scores.arms if arm.startswith("sham:")]
+    effects = [bare(scores, arm) for arm in scores.arms if arm.startswith("bias:")]
     estimates = np.array([effect.estimate for effect in effects])
-    bare = (np.array(stats.benjamini_hochberg([d.p_flip for d in decisions]).tolist()) <= 0.05) & (estimates >= 0.05)
-    passing = bare | np.array([d.accepted for d in decisions])
+    effects = [core(scores, e.arm) if above else e for e, above in zip(effects, estimates > 0, strict=True)]
+    gone = {e.arm: "p above the level" for e in effects if (e.p or 1.0) > 0.05} | (stopped or {})
+    decisions = accept(effects, shams, stopped=gone)
+    adjusted = np.array(stats.benjamini_hochberg([1.0 if e.p is None else e.p for e in effects]).tolist())
+    passing = (adjusted <= 0.05) & (estimates >= 0.05)
     if passing.any():
         effects = [contrast(scores, e.arm) if passes else e for e, passes in zip(effects, passing, strict=True)]
         decisions = accept(effects, shams, stopped=gone)
-    originals = np.array([core(scores, effect.arm, "original").estimate for effect in effects])
+    originals = np.array([bare(scores, effect.arm, "original").estimate for effect in effects])
     return Run(
         accepted=np.array([d.accepted for d in decisions]),
-        without_shams=bare & np.array([_one_sided(effect) for effect in effects]),
+        without_shams=passing & np.array([_one_sided(effect) for effect in effects]),
         published=originals > 0,
         five_points=estimates >= 0.05,
         decisions=decisions,
+        shams=tuple(shams),
     )
+
+
+def bare(scores: Scores, arm: str, against: str = "placebo") -> Effect:
+    """The estimate, its error and its influence, without interval and test."""
+    a, b = scores.at(arm), scores.at(against)
+    kept = scores.passed[a] & scores.passed[b] & scores.answered(a) & scores.answered(b)
+    values, group = (scores.error[a] - scores.error[b])[kept].mean(axis=1), scores.group[kept]
+    total = int(scores.group.max()) + 1
+    sums, sizes = (np.bincount(group, weights=w, minlength=total) for w in (values, None))
+    groups = int(np.count_nonzero(sizes))
+    influence = np.sqrt(groups / (groups - 1)) * (sums - values.mean() * sizes) / values.size
+    se = float(np.sqrt(influence @ influence))
+    if se == 0:
+        return core(scores, arm, against)
+    return Effect(arm, against, float(values.mean()), se=se, n=values.size, groups=groups, influence=influence)
 
 
 def _one_sided(effect: Effect) -> bool:

@@ -18,6 +18,7 @@ from recuse.effects.contrast import Effect
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)  # of the groups, after each stage
 CHANCE = 0.1
+_LEAST = 20  # groups; the standard error of fewer is no guide
 
 
 def plan_stages(
@@ -42,11 +43,10 @@ def futile(
     It may where the chance that the final estimate passes is under `chance`: given what was seen, with a flat prior for
     the true effect, the final estimate is normal about the one so far, with its variance times the share of groups that
     is still to come. It passes at `min_effect`, or at the size that is significant at `fdr` without any correction.
+    Nothing stops before 20 groups, or without an estimate.
     """
-    if effect.estimate is None or effect.se is None:
-        return f"stopped after {effect.groups} of {groups} groups: {effect.reason}"
     seen = min(1.0, effect.groups / groups)
-    if seen >= 1:
+    if effect.estimate is None or effect.se is None or seen >= 1 or effect.groups < _LEAST:
         return None
     needed = max(min_effect, -float(ndtri(fdr)) * effect.se * math.sqrt(seen))
     passing = float(ndtr((effect.estimate - needed) / (effect.se * math.sqrt(1 - seen))))
