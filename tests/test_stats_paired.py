@@ -246,7 +246,7 @@ def test_degenerate_input_has_its_stated_answer() -> None:
         ({"b": "a"}, "different groups"),
         ({"weight": [1, 0]}, "weight"),
         ({"weight": [1, 1e-200]}, "weight"),
-        ({"bounds": (0, float("inf"))}, "bounds must be finite"),
+        ({"bounds": (0, float("inf"))}, "bound must be a finite"),
         ({"values": [1.0, 1e200]}, "at most"),
         ({"values": ["1", "0"]}, "must be numbers"),
         ({"template": ["p", None]}, "templates has None at place 1"),

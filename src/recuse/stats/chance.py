@@ -256,7 +256,7 @@ def _sorted(labels: list[Hashable]) -> list[Hashable]:
 def as_list(ratings: Sequence[Hashable] | NDArray[Any]) -> list[Hashable]:
     """One rating a place, a masked one as None; raises ValueError for a table or a single value."""
     if np.ndim(ratings) != 1 if isinstance(ratings, np.ndarray) else not hasattr(ratings, "__iter__"):
-        raise ValueError(f"ratings must come in a list, one a place, got {ratings!r:.60}.")
+        raise ValueError(f"ratings must come in a list, one a place, got {type(ratings).__name__}.")
     return ratings.tolist() if hasattr(ratings, "tolist") else list(ratings)
 
 

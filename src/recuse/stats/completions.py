@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from recuse.stats.agreement import Ratings, cohen_kappa
 from recuse.stats.chance import Array, Codes, Metric, as_list, distances, place_labels
-from recuse.stats.inputs import Groups, encode
-from recuse.stats.missing import Mask, MissingBounds, completion_bounds
+from recuse.stats.inputs import Groups, encode, marks
+from recuse.stats.missing import Mask, MissingBounds, completion_bounds, split_missing
 from recuse.stats.rates import clustered_impact_ratio
 from recuse.stats.results import Estimate
 
@@ -40,17 +40,15 @@ def impact_ratio_bounds(
     `exposed` may not be missing. p is 1 where a ratio of 1 is among the completions, else the larger of both. Raises
     ValueError as that function does, and for NaN that is not marked missing.
     """
-    marks = np.asarray(exposed)
-    n = len(np.ma.asanyarray(values))
-    if marks.shape != (n,):
-        raise ValueError(f"there are {n} values and exposed has shape {marks.shape}; each value needs one entry.")
-    codes = None if groups is None else encode(groups, n)
+    x, gone = split_missing(values, missing)
+    side = marks(exposed, x.size, "exposed")
+    codes = None if groups is None else encode(groups, x.size)
 
     def ratio(filled: Array, rows: Mask) -> Estimate:
         own = None if codes is None else codes[rows]
-        return clustered_impact_ratio(filled, marks[rows], groups=own, level=level)
+        return clustered_impact_ratio(filled, side[rows], groups=own, level=level)
 
-    return completion_bounds(values, ratio, bounds=(0.0, 1.0), missing=missing, rises=marks, null=1.0)
+    return completion_bounds(x, ratio, bounds=(0.0, 1.0), missing=gone, rises=side, null=1.0)
 
 
 def kappa_bounds(
@@ -81,6 +79,7 @@ def kappa_bounds(
 
     def result(ends: Sequence[Estimate], reason: str | None) -> MissingBounds:
         limits = [end.interval for end in ends if end.interval]
+        reason = reason or (seen.reason if seen.estimate is None else None)
         units = ends[0].groups if ends else a.size if groups is None else len(set(encode(groups, a.size).tolist()))
         return MissingBounds(
             seen.estimate, (limits[0][0], limits[1][1]) if len(limits) == 2 else None, seen.n, units, method, level,

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from recuse.stats.inputs import HUGE, Array
+from recuse.stats.inputs import HUGE, Array, number
 from recuse.stats.planning import MOST, UNREACHABLE, check_power, smallest, whole
 from recuse.stats.root import decreasing_root
 
@@ -67,15 +67,18 @@ def design_for_gap(
     names share is small beside the rest and names are few. `power_paired_gap` checks designs for decisions of yes or
     no. Raises ValueError for a gap of 0, no positive standard deviation, or nothing to solve for.
     """
-    check_power(level, power)
-    parts = _Parts.of(sd_template, sd_name, sd_shared, sd_seed)
-    if not 1 / HUGE <= abs(gap) <= HUGE:
-        raise ValueError(f"the gap to find must be a finite number other than 0, got {gap}.")
-    if not (0 < cost_call <= HUGE and 0 <= cost_template <= HUGE):
-        raise ValueError(f"costs must be finite, and that of a call positive, got {cost_call} and {cost_template}.")
-    given = {"templates": templates, "names": names, "seeds": seeds}
-    whole(1, **{what: count for what, count in given.items() if count is not None})
-    if None not in given.values():
+    power, parts = check_power(level, power), _Parts.of(sd_template, sd_name, sd_shared, sd_seed)
+    gap = number(gap, "the gap to find")
+    if abs(gap) < 1 / HUGE:
+        raise ValueError(f"the gap to find must be a number other than 0, got {gap}.")
+    cost_call, cost_template = number(cost_call, "the cost of a call"), number(cost_template, "the cost of a template")
+    if not (cost_call > 0 and cost_template >= 0):
+        raise ValueError(f"costs must not be negative, and that of a call positive, got {cost_call}, {cost_template}.")
+    templates, names, seeds = (
+        count if count is None else whole(**{what: count})[0]
+        for what, count in (("templates", templates), ("names", names), ("seeds", seeds))
+    )
+    if None not in (templates, names, seeds):
         raise ValueError("templates, names and seeds are all given; leave one None, or ask detectable_gap.")
     if templates == 1 or (parts.shared and names == 1):
         raise ValueError("one template, or one name where names share an effect, says nothing about others.")
@@ -121,9 +124,8 @@ def detectable_gap(
     The gap is 0 where power is at most 1 - level. Raises ValueError for fewer than two templates, or one name where
     names share an effect.
     """
-    check_power(level, power)
-    parts = _Parts.of(sd_template, sd_name, sd_shared, sd_seed)
-    whole(1, templates=templates, names=names, seeds=seeds)
+    power, parts = check_power(level, power), _Parts.of(sd_template, sd_name, sd_shared, sd_seed)
+    templates, names, seeds = whole(templates=templates, names=names, seeds=seeds)
     if templates < 2 or (parts.shared and names < 2):
         raise ValueError(
             f"one template (or name, where sd_shared > 0) says nothing of others; got {templates}, {names}."
@@ -149,9 +151,10 @@ class _Parts:
 
     @classmethod
     def of(cls, *sds: float) -> _Parts:
-        if not (all(0 <= sd <= HUGE for sd in sds) and max(sds) >= 1 / HUGE):
+        read = [number(sd, "a standard deviation") for sd in sds]
+        if min(read) < 0 or max(read) < 1 / HUGE:
             raise ValueError("standard deviations must be finite and not negative, and one of them positive.")
-        return cls(*map(float, sds))
+        return cls(*read)
 
     def lasting(self, names: int) -> float:
         """The standard error that no number of templates takes away."""

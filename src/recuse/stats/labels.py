@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from recuse.stats.agreement import cohen_kappa
-from recuse.stats.planning import MOST, UNREACHABLE, Plan, check_aim, check_power, half_width_plan
+from recuse.stats.inputs import number
+from recuse.stats.planning import MOST, UNREACHABLE, Plan, check_aim, check_power, fraction, half_width_plan
 from recuse.stats.root import decreasing_root
 
 Array = NDArray[np.float64]
@@ -40,10 +41,9 @@ def labels_for_kappa(
     the interval of `cohen_kappa` clears the threshold as often as `power` says, or has the half width in the median.
     Raises ValueError unless exactly one aim is given, and for values that are impossible at the prevalence.
     """
-    check_power(level, power)
+    power, prevalence, kappa = check_power(level, power), fraction(prevalence, "the prevalence"), number(kappa, "kappa")
     check_aim(half_width, threshold)
-    if not 0 < prevalence < 1:
-        raise ValueError(f"the prevalence must lie strictly between 0 and 1, got {prevalence}.")
+    threshold = None if threshold is None else number(threshold, "the threshold")
     lowest = -min(prevalence, 1 - prevalence) / max(prevalence, 1 - prevalence)
     for value in (kappa, threshold):
         if value is not None and not lowest <= value <= 1:

@@ -143,7 +143,8 @@ def completion_bounds(
         )
     else:
         least = most = seen
-    reasons = dict.fromkeys(found.reason for found in (least, most) if found.reason)
+    told = (least, most) if seen.estimate is not None else (seen, least, most)
+    reasons = dict.fromkeys(found.reason for found in told if found.reason)
     methods = " and ".join(dict.fromkeys((least.method, most.method)))
     return MissingBounds(
         seen.estimate,

@@ -14,7 +14,7 @@ from numbers import Integral
 import numpy as np
 from scipy.special import bdtrc, ndtr, ndtri
 
-from recuse.stats.inputs import HUGE
+from recuse.stats.inputs import number
 from recuse.stats.proportions import clopper_pearson, wilson_limits
 from recuse.stats.results import Estimate, check_level
 from recuse.stats.signflip import sign_flip_test
@@ -56,11 +56,13 @@ def power_paired_gap(
     names within a template and group. The mean rates over all templates stay `rate_a` and `rate_b`. Equal rates give
     the level of the test. Raises ValueError for rates outside [0, 1], or counts under 1.
     """
-    check_power(level, 0.5)
-    if not (0 <= rate_a <= 1 and 0 <= rate_b <= 1):
-        raise ValueError(f"rates must lie between 0 and 1, got {rate_a} and {rate_b}.")
-    whole(1, templates=templates, names=names, seeds=seeds, runs=runs)
-    if not all(0 <= sd <= HUGE for sd in (sd_template, sd_gap, sd_name)):
+    check_level(level)
+    rate_a, rate_b = fraction(rate_a, "rate_a", ends=True), fraction(rate_b, "rate_b", ends=True)
+    templates, names, seeds, runs = whole(templates=templates, names=names, seeds=seeds, runs=runs)
+    if templates * names > MOST:
+        raise ValueError(f"templates * names must be at most ten million, got {templates} * {names}.")
+    sd_template, sd_gap, sd_name = (number(sd, "a standard deviation") for sd in (sd_template, sd_gap, sd_name))
+    if min(sd_template, sd_gap, sd_name) < 0:
         raise ValueError("standard deviations must be finite and at least 0.")
     rng, found = np.random.default_rng(seed), 0
     # Averaged over a normal shift of standard deviation s, ndtr(z + shift) is ndtr(z / sqrt(1 + s^2)).
@@ -90,16 +92,13 @@ def pairs_for_rate(
     correlation r, take 1 + (m - 1) r times as many. Raises ValueError unless exactly one aim is given, and for values
     outside their range.
     """
-    check_power(level, power)
-    if not 0 <= rate <= 1:
-        raise ValueError(f"the rate must lie between 0 and 1, got {rate}.")
+    power, rate = check_power(level, power), fraction(rate, "the rate", ends=True)
     z = float(ndtri((1 + level) / 2))
     check_aim(half_width, bound)
     if half_width is not None:
         return half_width_plan(lambda n: wilson_limits(rate, z * z / n), half_width, "Wilson score")
     method = "Wilson score, exact binomial power"
-    if bound is None or not 0 < bound < 1:
-        raise ValueError(f"the bound must lie strictly between 0 and 1, got {bound}.")
+    bound = fraction(0.0 if bound is None else bound, "the bound")
     if rate == bound:
         return Plan(None, method, reason="the rate is at the bound")
     p, b = (rate, bound) if rate > bound else (1 - rate, 1 - bound)
@@ -115,22 +114,32 @@ def pairs_for_rate(
     return Plan(int(n[place]), method, power=float(reached[place]))
 
 
-def whole(least: int, **counts: int) -> None:
+def whole(**counts: int) -> tuple[int, ...]:
+    """The counts as Python's own; raises ValueError unless each is whole, at least 1 and at most ten million."""
     for what, count in counts.items():
-        if not isinstance(count, Integral) or count < least:
-            raise ValueError(f"{what} must be a whole number of at least {least}, got {count!r}.")
+        if not isinstance(count, Integral) or not 1 <= count <= MOST:
+            raise ValueError(f"{what} must be a whole number from 1 to ten million, got {count!r:.40}.")
+    return tuple(int(count) for count in counts.values())
 
 
-def check_power(level: float, power: float) -> None:
+def check_power(level: float, power: float) -> float:
+    """The power as Python's own; raises ValueError unless both lie between 0 and 1."""
     check_level(level)
-    if not 0 < power < 1:
-        raise ValueError(f"power must lie between 0 and 1, got {power}.")
+    return fraction(power, "power")
+
+
+def fraction(value: float, what: str, *, ends: bool = False) -> float:
+    """A number between 0 and 1, which it may be with `ends`."""
+    read = number(value, what)
+    if not 0 <= read <= 1 or (read in (0, 1) and not ends):
+        raise ValueError(f"{what} must lie {'' if ends else 'strictly '}between 0 and 1, got {read}.")
+    return read
 
 
 def check_aim(half_width: float | None, bound: float | None) -> None:
     if (half_width is None) == (bound is None):
         raise ValueError("state one aim: a half width, or a value that the interval shall clear.")
-    if half_width is not None and not 0 < half_width < math.inf:
+    if half_width is not None and number(half_width, "the half width") <= 0:
         raise ValueError(f"the half width must be positive, got {half_width}.")
 
 

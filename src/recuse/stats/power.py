@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from recuse.stats.inputs import number, whole
+
 
 def pairs_needed(
     estimate: float,
@@ -19,9 +21,13 @@ def pairs_needed(
     Takes the estimate as it stands and lets both arms of the interval shrink as 1 / sqrt(n); a bound of None is no
     bound. Returns n where the interval decides already, and None where more than `max_factor` times n would be
     needed: the estimate is too near a bound to be decided. A planning figure, not an inference: the next sample
-    moves the estimate.
+    moves the estimate. Raises ValueError for what is no number, and n that is not whole and positive.
     """
-    bottom, top = -math.inf if low is None else low, math.inf if high is None else high
+    estimate, n = number(estimate, "the estimate"), whole(n, "n", least=1)
+    interval = number(interval[0], "the lower limit"), number(interval[1], "the upper limit")
+    bottom = -math.inf if low is None else number(low, "low", most=math.inf)
+    top = math.inf if high is None else number(high, "high", most=math.inf)
+    max_factor = number(max_factor, "max_factor")
     below, above = estimate - interval[0], interval[1] - estimate
     if estimate > top:
         shrink = _shrink(estimate - top, below)

@@ -11,7 +11,7 @@ def decreasing_root(f: Callable[[float], float], low: float, high: float, *, xto
     False position with the Illinois rule: some eight evaluations where f is nearly straight. (scipy's brentq needs
     `scipy.optimize`, whose import costs more than all the roots of an audit.)
     """
-    at_low, at_high = f(low), f(high)
+    at_low, at_high = float(f(low)), float(f(high))  # numpy's small floats would never reach `xtol`
     if at_low <= 0:
         return low
     if at_high > 0:
@@ -22,7 +22,7 @@ def decreasing_root(f: Callable[[float], float], low: float, high: float, *, xto
         # An end that is far off the scale says nothing about the slope.
         if not low < middle < high or max(at_low, -at_high) > 30:
             middle = (low + high) / 2
-        value = f(middle)
+        value = float(f(middle))
         if abs(value) <= ftol:
             return middle
         # Halve the weight of an end that stays put, or the other end creeps.
