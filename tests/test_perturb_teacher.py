@@ -156,6 +156,15 @@ def test_nothing_is_set_aside_where_the_rest_would_not_be_free_of_the_answer(tex
     assert set_aside(text, quiz(1)) == (text, "")
 
 
+def test_a_copy_is_asked_for_again_and_stays_unchanged_after_three() -> None:
+    pairs = [quiz(1), quiz(2)]
+    teacher = by_pair(pairs, lambda ask, pair: pair.rejected if pair.id == "p2" or ask.repeat == 0 else reworded(pair))
+    of = rewrite_all([(NEUTRAL, pairs)], teacher, sampling=WRITE).rewrites["placebo"]
+    assert "It is a copy of the answer" in text_of(teacher.batches[1][0])
+    assert (of["p1"].text, of["p1"].attempts) == (reworded(pairs[0]), 2)
+    assert (of["p2"].text, of["p2"].faults, of["p2"].attempts) == (None, ("unchanged",), 3)
+
+
 def test_placebo_sham_and_bias_are_asked_in_the_same_words_but_for_the_instruction() -> None:
     pair = quiz(1)
     sham = Arm("sham:1", "sham", instruction="Use the letter n more.")

@@ -22,6 +22,7 @@ from recuse.verdict.text import split_thinking
 AskAll = Callable[[Sequence[Ask]], Iterable[Answered]]
 TRIES = 3
 VOID_OVER = 0.05  # share of an arm's rewrites whose final answer may differ
+_MENDED: frozenset[Fault] = frozenset({"length", "unchanged"})
 _UNCOMPARED: frozenset[Fault] = frozenset({"unchanged", "unverified"})
 _Key = tuple[str, str]  # Arm.id, Pair.id
 
@@ -112,6 +113,11 @@ class _Draft:
     attempts: int
     cut: bool = False  # by the token limit, so it was too long
 
+    @property
+    def again(self) -> bool:
+        """Whether another try may mend it. A weak teacher copies at first more often than not."""
+        return self.cut or not _MENDED.isdisjoint(self.faults)
+
 
 def rewrite_all(
     work: Sequence[tuple[Arm, Sequence[Pair]]],
@@ -127,12 +133,12 @@ def rewrite_all(
 ) -> Rewritten:
     """The rejected answers of each arm's pairs, rewritten by the arm's instruction.
 
-    A last sentence that states the final answer is set aside and stays word for word; the teacher sees the rest.
-    Each is asked for up to `tries` times while its length is wrong, told the length that came. Then the verifier reads
-    those whose final answer code could not compare; without one they count, with the fault "unverified". An arm with
-    more than `VOID_OVER` of its final answers broken is written again with the stricter prompt, and is void if that
-    breaks as many. Arms with `match` come last: their length is that of the matched arm's rewrite of the same pair.
-    Pairs without one are not asked about, nor is an arm whose match is void: their fault is "unmatched".
+    A last sentence that states the final answer is set aside and stays word for word; the teacher sees the rest. Each
+    rewrite is asked for up to `tries` times while it has the wrong length or is a copy, and told so. Then the verifier
+    reads those whose final answer code could not compare; without one they count, with the fault "unverified". An arm
+    with more than `VOID_OVER` of its final answers broken is written again with the stricter prompt, and is void if
+    that breaks as many. Arms with `match` come last: their length is that of the matched arm's rewrite of the same
+    pair. Pairs without one are not asked about, nor is an arm whose match is void: their fault is "unmatched".
 
     ask       answers every request that it is given, in any order
     known     rewrites made earlier, by arm and pair, for arms that match one of them
@@ -228,7 +234,7 @@ class _Desk:
             replies = {(a.ask.arm, a.ask.pair): a.reply for a in self.ask(asks)}
             for job in waiting:
                 drafts[job.key] = self._read(job, replies[job.key], attempts=attempt + 1)
-            waiting = [job for job in waiting if drafts[job.key].cut or "length" in drafts[job.key].faults]
+            waiting = [job for job in waiting if drafts[job.key].again]
             prompt = self.wording.again
         return drafts
 
@@ -242,7 +248,7 @@ class _Desk:
             least=_size(least, job.body),
             most=_size(most, job.body),
             draft=text,
-            measured=f"{_size(len(text), text)}, which is too {'long' if len(text) > most else 'short'}",
+            measured=_said_of(draft, text, most),
         )
         sampling = self.sampling
         if self.tight:
@@ -307,6 +313,13 @@ def _breaks(rewrites: Mapping[str, Rewrite]) -> bool:
 def _why_void(rewrites: Mapping[str, Rewrite]) -> str:
     t = tally(rewrites.values())
     return f"{t.broken} of {t.compared} rewrites have another final answer, also with the stricter prompt"
+
+
+def _said_of(draft: _Draft | None, text: str, most: int) -> str:
+    """What was wrong with a draft, as the prompt for another try says it; `text` is what the teacher wrote of it."""
+    if draft is not None and "unchanged" in draft.faults:
+        return "is a copy of the answer, with nothing changed"
+    return f"has {_size(len(text), text)}, which is too {'long' if len(text) > most else 'short'}"
 
 
 def _size(characters: int, text: str) -> str:
