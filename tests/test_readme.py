@@ -24,7 +24,8 @@ def _blocks(language: str) -> list[tuple[str, str]]:
 
 
 def _commands() -> list[str]:
-    lines = [line.split("  #")[0].strip() for _, block in _blocks("bash") for line in block.splitlines()]
+    blocks = [block for note, block in _blocks("bash") if note != "elsewhere"]  # what needs a provider or hours
+    lines = [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line and not ELSEWHERE.match(line)]
 
 

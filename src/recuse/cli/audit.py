@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import columns_of, names_of, refuse, shown, stoppable, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 _GIVEN_WITH_JUDGE: dict[str, object] = {
     "judge": None, "pairs": None, "base_url": None, "preset": None, "column": None, "group": None, "skip_bad": False,
     "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0", "max_tokens": None, "choice": False,
-    "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False,
+    "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False, "biases": None, "library": None,
+    "teacher": None, "teacher_base_url": None, "shams": 10,
 }  # fmt: skip
 _GIVEN_WITH_VERDICTS: dict[str, object] = {"where": None, "format": None, "recorded": False, "text_format": "bracket"}
 _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
@@ -53,6 +55,11 @@ def audit(
     prices: options.Prices = None,
     cache: options.Cache = None,
     dry_run: options.DryRun = False,
+    biases: options.Biases = None,
+    library: options.Library = None,
+    teacher: options.Teacher = None,
+    teacher_base_url: options.TeacherBaseUrl = None,
+    shams: options.Shams = 10,
     verdicts: options.Verdicts = None,
     format: options.Form = None,
     where: options.Where = None,
@@ -83,15 +90,19 @@ def audit(
     if not judge or not pairs:
         raise UsageError("What is to be audited?", hint="Give --judge and --pairs, or --verdicts.")
     refuse("--judge", _GIVEN_WITH_VERDICTS, locals())
+    if biases is None and (teacher or library):
+        raise UsageError("--teacher and --library go with --biases.", hint="Say which, or --biases all.")
+    reached = Options(
+        base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
+        max_attempts=attempts, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle, device=device,
+        max_context=max_context,
+    )  # fmt: skip
     config = AuditConfig(
         judge=judge, pairs=pairs, prompt=prompt, repeats=repeats, limit=limit, seed=seed, gate=gate, out=out,
         temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
         columns=columns_of(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
-        options=Options(
-            base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
-            max_attempts=attempts, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle, device=device,
-            max_context=max_context,
-        ),
+        options=reached, biases=names_of(biases), library=library, teacher=teacher,
+        teacher_options=replace(reached, base_url=teacher_base_url), shams=shams,
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet)
 

@@ -38,6 +38,11 @@ def columns_of(given: list[str]) -> dict[str, str]:
     return columns
 
 
+def names_of(given: str | None) -> tuple[str, ...]:
+    """Names by commas."""
+    return tuple(name.strip() for name in given.split(",") if name.strip()) if given else ()
+
+
 def refuse(mode: str, alien: Mapping[str, object], given: Mapping[str, Any]) -> None:
     """Raise UsageError for an option that means nothing in this mode: it would seem to have been obeyed."""
     for name, default in alien.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, shown, stoppable, temperature_of
+from recuse.cli.common import columns_of, names_of, shown, stoppable, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def run(
             options=reached,
         ),
         teacher=teacher, teacher_options=replace(reached, base_url=teacher_base_url), teacher_tokens=teacher_tokens,
-        rounds=rounds, biases=tuple(b.strip() for b in biases.split(",")) if biases else (), library=library,
+        rounds=rounds, biases=names_of(biases), library=library,
         min_effect=min_effect, fdr=fdr, shams=shams, split_column=split_column, explain_steps=explain_steps,
         most_candidates=candidates, screen_groups=screen_groups, racing=racing, verify=verify,
     )  # fmt: skip

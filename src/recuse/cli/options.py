@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 _JUDGE, _WHAT, _RUN, _COST, _OUT = "The judge", "What it is asked", "The run", "Cost", "Output"
-_RECORDED, _TRUST = "Recorded verdicts", "Trust"
+_RECORDED, _TRUST, _BIASES = "Recorded verdicts", "Trust", "Known biases"
 
 
 def option(*names: str, group: str, help: str, **more: Any) -> Any:
@@ -96,6 +96,23 @@ Prices = Annotated[
 ]
 Cache = Annotated[Path | None, option("--cache", group=_COST, help="A ledger file that several runs share.")]
 DryRun = Annotated[bool, option("--dry-run", group=_COST, help="Say calls, tokens and money, and ask nothing.")]
+Biases = Annotated[
+    str | None,
+    option("--biases", group=_BIASES, help="Put these biases into wrong answers and test them: ids by commas, or all."),
+]
+Library = Annotated[
+    Path | None, option("--library", group=_BIASES, help="A folder of bias files. Default: the one that ships.")
+]
+Teacher = Annotated[
+    str | None,
+    option("--teacher", group=_BIASES, help="provider/model that rewrites. Without one biases are put in by rule."),
+]
+TeacherBaseUrl = Annotated[
+    str | None, option("--teacher-base-url", group=_BIASES, help="As --base-url, for the teacher.")
+]
+Shams = Annotated[
+    int, option("--shams", group=_BIASES, help="Meaningless changes beside the biases.", show_default=True)
+]
 Verdicts = Annotated[
     Path | None,
     option("--verdicts", group=_RECORDED, help="Audit recorded verdicts instead of a judge; nothing is asked."),
