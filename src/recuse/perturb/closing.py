@@ -1,7 +1,7 @@
 """The sentence in which an answer settles, set aside before a teacher rewrites the rest.
 
-What a teacher never gets to see, it cannot alter. A Qwen of 1.5 billion parameters dropped such a sentence in half of
-its first rewrites, and told to copy it, it copied the whole answer.
+What a teacher never gets to see, it cannot alter. A Qwen of 1.5 billion parameters dropped such a sentence in 5 of 9
+rewrites; told to copy it, it copied the whole answer in 10 of 17.
 """
 
 from __future__ import annotations
