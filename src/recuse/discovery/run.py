@@ -75,6 +75,7 @@ def run_discovery(
             lab = Lab(
                 engines, plan.audit.design, plan.sampling, load_wording(),
                 load_prompt("verify/same_answer", kinds=("verify",)) if config.verify else None,
+                tight=config.teacher_tokens is None,
             )  # fmt: skip
             found = play(plan, lab, discovery) if given is None else given.found()
             candidates = found.advanced

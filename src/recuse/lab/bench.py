@@ -13,9 +13,11 @@ from recuse.judge import Answered
 from recuse.judgements import Unread, judgements, ordered
 from recuse.lab.engines import Engines, Role, Send
 from recuse.perturb.arms import ORIGINAL, Arm, Rewrite, variants
-from recuse.perturb.teacher import Verifier, Wording, rewrite_all
+from recuse.perturb.teacher import VOID_OVER, Verifier, Wording, rewrite_all, tally
 from recuse.prompts import Prompt
 from recuse.types import Ask, Judgement, Pair, Sampling
+
+_LEAST_BROKEN = 3  # fewer say nothing about a share of 5 %
 
 
 @dataclass
@@ -46,6 +48,14 @@ class Bench:
         groups = {pair.id: pair.group for pair in self.pairs}
         return Scores.build(found, [pair.id for pair in self.pairs], groups, made)
 
+    def weigh(self, arm: str) -> None:
+        """Whether an arm is void: over all its rewrites so far, since one broken answer is much among a stage's few."""
+        counted = tally(self.rewrites[arm].values())
+        if counted.broken >= _LEAST_BROKEN and (counted.broken_rate or 0.0) > VOID_OVER:
+            self.void[arm] = f"{counted.broken} of {counted.compared} rewrites have another final answer"
+        else:
+            self.void.pop(arm, None)
+
     def reference(self, arm: Arm) -> str:
         """The arm against which another is measured: its own placebo where it has one, else the one that all share."""
         own = f"placebo:{arm.bias}"
@@ -74,6 +84,7 @@ class Lab:
     sampling: Sampling  # how the teacher writes
     wording: Wording
     verify: Prompt | None  # by which the teacher says whether an answer is still the same; None: it is not asked
+    tight: bool = True  # cut replies at about twice the longest allowed rewrite; not for a teacher that thinks first
     unread: Unread = field(default_factory=Unread)
 
     def send(self, role: Role, phase: str) -> Send:
@@ -93,11 +104,15 @@ class Lab:
         if self.verify:
             sampling = replace(self.sampling, max_tokens=self.verify.max_tokens)
             verifier = Verifier(self.send("teacher", f"{bench.name}: verifying"), self.verify, sampling)
-        done = rewrite_all(todo, ask, sampling=self.sampling, wording=self.wording, verifier=verifier)
+        done = rewrite_all(
+            todo, ask, sampling=self.sampling, wording=self.wording, verifier=verifier, known=bench.rewrites,
+            tight=self.tight,
+        )  # fmt: skip
         for id, made in done.rewrites.items():
             bench.rewrites.setdefault(id, {}).update(made)
-        bench.void.update(done.void)
         bench.strict |= done.strict
+        for id in done.rewrites:
+            bench.weigh(id)
 
     def judge(self, bench: Bench, arms: Iterable[str]) -> None:
         """Have the judge see what the bench has not shown it yet: usable texts of these arms, "original" among them.
