@@ -171,7 +171,7 @@ def test_what_completions_cannot_use_is_refused() -> None:
     for refused, match in (
         (lambda: stats.completion_bounds([0.5, 2.0], mean, bounds=(0, 1)), "not between"),
         (lambda: stats.completion_bounds([0.5, None], mean, bounds=(1, 0)), "under the upper"),
-        (lambda: stats.completion_bounds([0.5, None], mean, bounds=(0, 1), rises=[True]), "entries of rises"),
+        (lambda: stats.completion_bounds([0.5, None], mean, bounds=(0, 1), rises=[True]), "marks in rises"),
         (lambda: stats.completion_bounds([0.5, None], mean, bounds=(0, 1), rises=[0.5, 1]), "rises must be"),
         (lambda: stats.missing_bounds(["a", None], bounds=(0, 1)), "must be numbers"),
         (lambda: stats.missing_bounds([[0.1], [0.2]], bounds=(0, 1)), "one-dimensional"),

@@ -18,7 +18,14 @@ from recuse.stats.labels import labels_for_kappa
 from recuse.stats.location import mean_interval
 from recuse.stats.logistic import LogisticFit, logistic
 from recuse.stats.missing import FailureGap, MissingBounds, completion_bounds, failure_gap, missing_bounds
-from recuse.stats.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm, planned_adjustment
+from recuse.stats.multiplicity import (
+    Adjusted,
+    Rejections,
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    holm,
+    planned_adjustment,
+)
 from recuse.stats.paired import PairedGap, paired_gap, paired_gaps
 from recuse.stats.planning import Plan, pairs_for_rate, power_paired_gap
 from recuse.stats.power import pairs_needed
@@ -48,6 +55,7 @@ from recuse.stats.stratified import stratified_difference, test_stratified_bound
 from recuse.stats.studentised import minimum_effect_test, studentised_flip_test
 
 __all__ = [
+    "Adjusted",
     "Agreement",
     "AlarmRate",
     "AlarmTable",
@@ -66,6 +74,7 @@ __all__ = [
     "Plan",
     "Prediction",
     "Shares",
+    "Rejections",
     "SliceRate",
     "TemplateGap",
     "TestResult",

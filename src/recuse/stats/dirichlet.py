@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from recuse.stats.inputs import HUGE
 from recuse.stats.root import decreasing_root
 
 Array = NDArray[np.float64]
@@ -94,6 +95,7 @@ def upper_tail(kinds: Kinds, bound: float) -> float:
     """
     mean_size = kinds.counts @ kinds.sizes**2 / (kinds.counts @ kinds.sizes)
     weights = np.append(kinds.sums - bound * kinds.sizes, mean_size * (1 - bound))
+    weights[np.abs(weights) < 1 / HUGE] = 0.0  # so small that it decides nothing and leaves the range of floats
     return _gamma_tail(weights, np.append(kinds.counts, 1.0))
 
 

@@ -59,8 +59,11 @@ def _of_objects(raw: NDArray[np.object_], what: str) -> Array:
         raise ValueError(f"{what} must be numbers within the range of floats.") from None
 
 
-def marks(flags: ArrayLike, n: int, what: str) -> NDArray[np.bool_]:
-    """True or false, or 1 and 0, for each of n values; raises ValueError for anything else, missing entries too."""
+def marks(flags: ArrayLike, n: int | None, what: str) -> NDArray[np.bool_]:
+    """True or false, or 1 and 0, for each of n values, or of any number for None.
+
+    Raises ValueError for anything else, missing entries too.
+    """
     if np.ma.is_masked(flags):
         raise ValueError(f"{what} has masked entries; leave those rows out.")
     try:
@@ -70,7 +73,7 @@ def marks(flags: ArrayLike, n: int, what: str) -> NDArray[np.bool_]:
     known = mask.dtype.kind == "b" or not mask.size or (mask.dtype.kind in "iuf" and np.isin(mask, (0, 1)).all())
     if mask.ndim != 1 or not known:
         raise ValueError(f"{what} must be one-dimensional and true or false for each value.")
-    if mask.size != n:
+    if n is not None and mask.size != n:
         raise ValueError(f"there are {n} values and {mask.size} marks in {what}; each value needs one.")
     return mask.astype(np.bool_)
 

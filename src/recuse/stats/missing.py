@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recuse.stats.clustered import clustered_mean
 from recuse.stats.difference import clustered_difference, test_difference_bound
-from recuse.stats.inputs import Array, Bounds, Groups, checked_bounds, encode, labelled, numbers, within
+from recuse.stats.inputs import Array, Bounds, Groups, checked_bounds, encode, labelled, marks, numbers, within
 from recuse.stats.results import Estimate, OneSided, check_level
 
 Mask = NDArray[np.bool_]
@@ -51,7 +51,7 @@ def failure_gap(
     interval. Raises ValueError for lengths that differ or a mask that is not true or false.
     """
     check_level(level)
-    mask = _mask(missing)
+    mask = marks(missing, None, "missing")
     first, second = in_groups(group, mask.size, a, b)
     clusters = np.arange(mask.size) if cluster is None else encode(cluster, mask.size)
     return failure_gap_of(mask, first, second, clusters, a=a, b=b, level=level)
@@ -132,9 +132,7 @@ def completion_bounds(
     low, high = checked_bounds(bounds)
     x, gone = split_missing(values, missing)
     within(np.where(gone, low, x), (low, high))
-    up = np.ones(x.size, dtype=np.bool_) if rises is None else _mask(rises, "rises")
-    if up.size != x.size:
-        raise ValueError(f"there are {x.size} values and {up.size} entries of rises; each value needs one.")
+    up = np.ones(x.size, dtype=np.bool_) if rises is None else marks(rises, x.size, "rises")
     seen = statistic(x[~gone], ~gone)
     if gone.any():
         least, most = (
@@ -177,10 +175,7 @@ def split_missing(values: ArrayLike, missing: ArrayLike | None) -> tuple[Array, 
     if raw.dtype == np.object_:
         gone |= np.fromiter((value is None for value in raw), dtype=np.bool_, count=raw.size)
     if missing is not None:
-        mask = _mask(missing)
-        if mask.shape != raw.shape:
-            raise ValueError(f"there are {raw.size} values and {mask.size} entries in the mask of missing ones.")
-        gone |= mask
+        gone |= marks(missing, raw.size, "missing")
     filled = raw.copy()
     filled[gone] = 0
     if raw.dtype.kind == "f" and np.isnan(filled).any():
@@ -196,11 +191,3 @@ def in_groups(group: Labels, n: int, a: Hashable, b: Hashable) -> tuple[Mask, Ma
     first = np.fromiter((label == a for label in labels), dtype=np.bool_, count=n)
     second = np.fromiter((label == b for label in labels), dtype=np.bool_, count=n)
     return first, second
-
-
-def _mask(marks: ArrayLike, what: str = "missing") -> Mask:
-    if not np.ma.is_masked(marks):
-        mask = np.asarray(marks)
-        if mask.ndim == 1 and (mask.dtype == np.bool_ or (mask.dtype.kind in "iuf" and np.isin(mask, (0, 1)).all())):
-            return mask.astype(np.bool_)
-    raise ValueError(f"{what} must be one-dimensional and true or false for each row.")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from recuse.stats.difference import _checked, _Sides, _split, clustered_difference
-from recuse.stats.inputs import Groups
+from recuse.stats.inputs import HUGE, Groups
 from recuse.stats.proportions import counted, pooled_z
 from recuse.stats.results import Estimate, check_level
 from recuse.stats.root import decreasing_root
@@ -33,7 +33,7 @@ def impact_ratio(k: float, n: int, k_ref: float, n_ref: int, *, level: float = 0
     name, total = "score interval of the ratio (Koopman)", n + n_ref
     if not n or not n_ref:
         return Estimate(None, None, total, total, name, level, reason=_EMPTY)
-    if not k_ref:
+    if k_ref < n_ref / HUGE:
         return Estimate(None, None, total, total, name, level, reason=_NO_RATIO)
     z = float(ndtri((1 + level) / 2))
 
@@ -70,7 +70,7 @@ def clustered_impact_ratio(
     if found.estimate is None:
         return replace(found, method=name)
     sides = _split(*_checked(values, exposed, groups, (0.0, 1.0)))
-    if not sides.second.mean:
+    if sides.second.mean < 1 / HUGE:
         return replace(found, estimate=None, interval=None, pvalue=None, method=name, reason=_NO_RATIO)
     low, high = _mover_ratio(sides, (1 - level) / 2)
     estimate = sides.first.mean / sides.second.mean

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from recuse.stats import dirichlet, signflip
 from recuse.stats.bootstrap import BootstrapEstimate, sample_interval, studentised
 from recuse.stats.clustered import FEW, RANGE, WILSON, Units, squared
-from recuse.stats.inputs import Bounds, Groups, checked_bounds, number, numbers
+from recuse.stats.inputs import HUGE, Bounds, Groups, checked_bounds, number, numbers
 from recuse.stats.resample import resampled_means
 from recuse.stats.results import (
     Alternative,
@@ -49,14 +49,15 @@ def studentised_flip_test(
     the error, and the p-values differ a little.
 
     Exact where `sign_flip_test` is (unequal sizes: up to 20 non-zero units), otherwise `resamples` random flips with
-    p = (hits + 1) / (resamples + 1). Raises ValueError for gaps that are not finite or sizes that are not positive.
+    p = (hits + 1) / (resamples + 1). Raises ValueError for gaps that are not finite or sizes that are not
+    positive (1e-150 at least).
     """
     check_resamples(resamples)
     g = numbers(gaps, "gaps")
     n = np.ones_like(g) if sizes is None else numbers(sizes, "sizes")
-    if n.shape != g.shape or not (n > 0).all():
+    if n.shape != g.shape or not (n >= 1 / HUGE).all():
         raise ValueError("sizes must be one positive number for each gap.")
-    mean = float(g.sum() / n.sum()) if g.size else 0.0
+    mean = float(g.sum() / n.sum()) if g.size else None
     if not g.any() or np.ptp(n) == 0:
         plain = signflip.sign_flip_test(g, alternative=alternative, seed=seed, resamples=resamples)
         return replace(plain, estimate=mean, method=f"studentised {plain.method}")
