@@ -1,6 +1,6 @@
 """Time the statistics against scipy, statsmodels and plain Python, in one run on one core.
 
-python experiments/bench/stats_speed.py
+python experiments/bench/stats.py
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def seconds(work: Callable[[], object], repeats: int = 5) -> float:
     return best
 
 
-def peak_mb(work: Callable[[], object]) -> float:
+def peak(work: Callable[[], object], name: str = "   its peak memory") -> None:
     tracemalloc.start()
     work()
-    peak = tracemalloc.get_traced_memory()[1]
+    most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return peak / 1e6
+    sys.stdout.write(f"{name:62} {most / 1e6:9.1f} MB\n")
 
 
 def line(name: str, ours: float, other: str = "", theirs: float = 0.0) -> None:
@@ -84,12 +84,15 @@ def main() -> None:
     line(
         "kappa with interval, 20,000 pairs", seconds(lambda: stats.cohen_kappa(first, second)), "without: sklearn", bare
     )
+    peak(lambda: stats.cohen_kappa(first, second))
     line("kappa with interval, text, 5,000 groups", seconds(lambda: stats.cohen_kappa(one, two, groups=questions)))
 
     lattice = rng.choice([-1, -0.5, 0, 0.5, 1, 1.5], size=20_000)
     line("sign flip, exact, 20,000 units in halves", seconds(lambda: stats.sign_flip_test(lattice)))
     twelfths = rng.integers(-60, 62, size=20_000) / 12
     line("sign flip, exact, 20,000 units in twelfths up to 5", seconds(lambda: stats.sign_flip_test(twelfths)))
+
+    peak(lambda: stats.sign_flip_test(twelfths))
 
     few = rng.normal(0.1, 1, size=120)
     plain = seconds(lambda: python_flips(few.tolist(), 10_000), 1)
@@ -121,13 +124,14 @@ def main() -> None:
         "scipy",
         theirs,
     )
-    memory = peak_mb(lambda: stats.sign_flip_test(many, resamples=10_000))
-    sys.stdout.write(f"{'   its peak memory':62} {memory:9.0f} MB\n")
+    peak(lambda: stats.sign_flip_test(many, resamples=10_000))
+    peak(lambda: scipy_flips(200), "   scipy with batch=100")
     resampling(rng, lattice, many)
 
 
 def resampling(rng: np.random.Generator, lattice: Array, many: Array) -> None:
     from scipy.stats import bootstrap
+    from statsmodels.stats.multitest import multipletests
 
     def scipy_bootstrap(values: Array, resamples: int) -> object:
         return bootstrap((values,), np.mean, n_resamples=resamples, method="percentile", batch=100)
@@ -143,15 +147,22 @@ def resampling(rng: np.random.Generator, lattice: Array, many: Array) -> None:
         ours = seconds(lambda v=values, g=groups: stats.bootstrap_mean(v, groups=g), 3)
         theirs = seconds(lambda v=values: scipy_bootstrap(v, 500), 1) * 20 if groups is None else 0.0
         line(f"bootstrap, 20,000 units x 10,000, {name}", ours, "scipy" if groups is None else "", theirs)
-        memory = peak_mb(lambda v=values, g=groups: stats.bootstrap_mean(v, groups=g))
-        sys.stdout.write(f"{'   its peak memory':62} {memory:9.0f} MB\n")
-    memory = peak_mb(lambda: scipy_bootstrap(many, 200))
-    sys.stdout.write(f"{'   scipy with batch=100, for comparison':62} {memory:9.0f} MB\n")
+        peak(lambda v=values, g=groups: stats.bootstrap_mean(v, groups=g))
+    peak(lambda: scipy_bootstrap(many, 200), "   scipy with batch=100")
 
     line(
         "minimum effect, 20,000 units in halves",
-        seconds(lambda: stats.minimum_effect_test(lattice, 0.1, bounds=BOUNDS)),
+        seconds(lambda: stats.minimum_effect_test(lattice, minimum=0.1, bounds=BOUNDS)),
     )
+    spread = rng.uniform(*BOUNDS, size=20_000)
+    line(
+        "minimum effect, 20,000 units, all different",
+        seconds(lambda: stats.minimum_effect_test(spread, minimum=0.1, bounds=BOUNDS), 1),
+    )
+    line("confidence sequence, 20,000 units", seconds(lambda: stats.confidence_sequence(spread, bounds=BOUNDS), 1))
+    p = rng.random(20_000) ** 3
+    theirs = seconds(lambda: multipletests(p, method="fdr_bh"))
+    line("Benjamini-Hochberg, 20,000", seconds(lambda: stats.benjamini_hochberg(p)), "statsmodels", theirs)
     template, group = np.repeat(np.arange(120), 20), np.tile([0, 1], 1200)
     answers = (rng.random(2400) < 0.4).astype(float)
     gap = seconds(lambda: stats.paired_gap(answers, template=template, group=group, a=0, b=1, bounds=(0, 1)))
