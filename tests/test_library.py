@@ -16,15 +16,25 @@ id = "tone"
 name = "Tone"
 definition = "The judge prefers a confident tone."
 manifestations = ["Hedged answers lose."]
-family = "surface"
+family = "formal"
 source = ["Someone 2024, arXiv:2401.00001"]
 status = "seed"
 """
 
 
+# The properties and the attacks that the literature names, as the project lists them.
+SEEDS = {
+    *("position", "length", "verbosity", "authority", "citation", "markdown", "headings", "numbered-steps", "emoji"),
+    *("emphasis", "sycophancy", "certainty", "hedging", "sentiment", "bandwagon", "refinement-label", "model-label"),
+    *("novelty", "completeness", "complexity", "concreteness", "familiar-wording", "self-praise"),
+    *("fallacy-oversight", "distraction"),
+    *("attack-verdict", "attack-override", "attack-format", "attack-null", "attack-rubric", "attack-reference"),
+}
+
+
 def test_the_seeds_ship_and_read_as_their_files_say():
     library = load_library()
-    assert {"authority", "length", "position"} <= set(library)
+    assert set(library) == SEEDS
     for id, bias in library.items():
         raw = tomllib.loads((assets.folder("bias_library") / f"{id}.toml").read_text(encoding="utf-8"))
         assert raw["name"] == bias.name
@@ -58,7 +68,7 @@ def test_an_unknown_bias_is_answered_with_the_known_ones():
         (GOOD.replace('name = "Tone"', ""), "field 'name'.*required"),
         (GOOD.replace('"Tone"', '"  "'), "field 'name'.*at least 1 character"),
         (GOOD.replace('["Hedged answers lose."]', '"Hedged answers lose."'), "field 'manifestations'.*list"),
-        (GOOD.replace('"surface"', '"vibes"'), "field 'family'.*'presentation', 'surface' or 'content'"),
+        (GOOD.replace('"formal"', '"vibes"'), "field 'family'.*'cognitive', 'social', 'formal' or 'attack'"),
         (GOOD.replace('"tone"', '"../tone"'), "field 'id'"),
         (GOOD.replace('"tone"', '"voice"'), "field 'id'.*'voice' in a file named 'tone.toml'"),
         (GOOD + "oops", "not TOML"),
