@@ -55,13 +55,7 @@ def load_library(path: Path | None = None) -> dict[str, Bias]:
 
     Raises UsageError for a path that is no folder, InputError for an empty folder or a file that is not a bias.
     """
-    folder = assets.folder("bias_library") if path is None else path
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder.", hint="Give a folder of bias files (*.toml).")
-    files = sorted(folder.glob("*.toml"))
-    if not files:
-        raise InputError("no bias files", path=folder, hint="Give a folder with at least one *.toml file.")
-    return {bias.id: bias for bias in map(_read, files)}
+    return {bias.id: bias for bias in map(_read, _files(path))}
 
 
 def load_bias(id: str, path: Path | None = None) -> Bias:
@@ -79,6 +73,77 @@ def bias_toml(bias: Bias) -> str:
     return tomli_w.dumps(bias.model_dump(mode="json", exclude_none=True), multiline_strings=True)
 
 
+def write_bias(bias: Bias, folder: Path, *, replace: bool = False) -> Path:
+    """Write `folder`/<id>.toml, making the folder where there is none. Raises UsageError for a file that exists."""
+    path = folder / f"{bias.id}.toml"
+    if path.exists() and not replace:
+        raise UsageError(f"{path} exists.", hint="Remove it, or give the bias another id.")
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(bias_toml(bias), encoding="utf-8")
+    return path
+
+
+def check_library(path: Path | None = None, *, edits: Container[str]) -> list[str]:
+    """What is wrong with the files of a folder, one sentence each; [] where all is in order. None: the one that ships.
+
+    `edits` are the names of the rule-based edits that exist. Raises as `load_library` for a folder without files.
+    """
+    problems, known = [], dict[str, str]()
+    for file in _files(path):
+        try:
+            bias = _read(file)
+        except InputError as error:
+            problems.append(str(error))
+            continue
+        if bias.edit is not None and bias.edit not in edits:
+            problems.append(f"{file}, field 'edit': there is no edit {bias.edit!r}.")
+        if bias.status == "confirmed" and not bias.evidence:
+            problems.append(f"{file}, field 'evidence': the bias is called confirmed and nothing was measured.")
+        first = known.setdefault(bias.name.casefold(), file.name)
+        if first != file.name:
+            problems.append(f"{file}, field 'name': {first} has the name {bias.name!r} too.")
+    return problems
+
+
+def promote(run: Path, id: str, *, library: Path | None = None, unconfirmed: bool = False) -> Path:
+    """Copy a bias that a discovery confirmed from its run folder into a library; returns the new file.
+
+    library      None: the library of this source checkout
+    unconfirmed  take one that was not confirmed too; its status stays what it is
+
+    Raises UsageError for a run or an id that is not there, a bias that was not confirmed, an id or a name that the
+    library has, and a library that lies in an installed package, which the next installation would overwrite.
+    """
+    found = run / "candidates"
+    if not found.is_dir():
+        raise UsageError(f"{run} holds no candidates.", hint="Give the folder of a `recuse discover` run.")
+    candidates = load_library(found) if any(found.glob("*.toml")) else {}
+    if id not in candidates:
+        what = f"It has: {', '.join(candidates)}." if candidates else "It found none."
+        raise UsageError(f"The run {run} has no candidate {id!r}.", hint=what)
+    bias = candidates[id]
+    if bias.status != "confirmed" and not unconfirmed:
+        raise UsageError(
+            f"The run did not confirm {id!r} ({bias.status}).", hint="--unconfirmed takes it all the same."
+        )
+    folder = _own_library() if library is None else library
+    kept = load_library(folder) if folder.is_dir() and any(folder.glob("*.toml")) else {}
+    for other in kept.values():
+        if other.id == id or other.name.casefold() == bias.name.casefold():
+            raise UsageError(f"{folder} has {other.name!r} already ({other.id}.toml).", hint="Nothing was written.")
+    return write_bias(bias, folder)
+
+
+def _own_library() -> Path:
+    folder = assets.folder("bias_library")
+    if folder.is_relative_to(Path(__file__).parent):
+        raise UsageError(
+            "The library that ships is part of the installation, and the next one would overwrite it.",
+            hint="Give --library a folder of your own.",
+        )
+    return folder
+
+
 def slug(name: str, taken: Container[str] = ()) -> str:
     """An id for a name, "Appeal to studies" -> "appeal-to-studies", with a number where it is taken."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
@@ -89,6 +154,16 @@ def slug(name: str, taken: Container[str] = ()) -> str:
         number += 1
         id = f"{stem}-{number}"
     return id
+
+
+def _files(path: Path | None) -> list[Path]:
+    folder = assets.folder("bias_library") if path is None else path
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder.", hint="Give a folder of bias files (*.toml).")
+    files = sorted(folder.glob("*.toml"))
+    if not files:
+        raise InputError("no bias files", path=folder, hint="Give a folder with at least one *.toml file.")
+    return files
 
 
 def _read(file: Path) -> Bias:
