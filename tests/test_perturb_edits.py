@@ -85,7 +85,7 @@ def test_on_the_demo_pairs_the_final_answer_is_the_same_before_and_after() -> No
     ("file", "pairs"),
     [
         ("mmlu_pro_pairs/mmlu_pro_correct_vs_wrong.jsonl.gz", 12),
-        ("judgebench/judgebench_gpt-4o-2024-05-13.jsonl.gz", 8),
+        ("judgebench/judgebench_gpt-4o-2024-05-13.jsonl.gz", 5),
         ("llmbar/llmbar_419.jsonl", 25),
         ("truthfulqa/TruthfulQA.csv", 25),
         ("biasscope/rewardbench_filtered.parquet", 12),
