@@ -83,10 +83,8 @@ def measure_known(
 
 def _measures(bias: Bias, decision: Decision, scores: Scores, original: Effect) -> list[Measure]:
     id, effect = f"bias.{bias.id}.effect", decision.effect
-    title = f"{bias.name}: error against a meaningless version"
-    beside = effect_finding(
-        f"bias.{bias.id}.vs_original", f"{bias.name}: error against the untouched answers", original
-    )
+    title = f"{bias.name}: error added"
+    beside = effect_finding(f"bias.{bias.id}.vs_original", f"{bias.name}: error added to the untouched", original)
     if effect.estimate is None:
         return [unmeasured(id, title, effect.reason or "not measured"), Measure(beside)]
     finding = effect_finding(

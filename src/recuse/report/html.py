@@ -62,7 +62,9 @@ def _others(findings: Sequence[Finding], level: float) -> str:
 
 
 def _family(heading: str, findings: Sequence[Finding], name: str, level: float) -> str:
-    plot = figure(svg.forest(findings, name=f"{name}-plot", title=heading), "")
+    # Effects lie around zero: one scale for all of them, with its zero line.
+    scale = svg.effect_scale(findings) if findings[0].id.startswith("bias.") else None
+    plot = figure(svg.forest(findings, name=f"{name}-plot", title=heading, scale=scale), "")
     return section(heading, name, f"{plot}\n{findings_table(heading, findings, level)}")
 
 

@@ -10,6 +10,22 @@ from typing import Any, Literal
 from recuse.types import Finding
 
 _FAMILIES = {"accuracy.error_rate": "Error rate by order", "domain.error_rate": "Error rate by domain"}
+_BIASES = {
+    "effect": "Known biases: error that each adds, against a meaningless version",
+    "vs_original": "Known biases: error that each adds, against the untouched answers",
+}
+
+
+def _heading(id: str) -> str | None:
+    """The family of a finding, by its id; None for one that stands alone."""
+    if id.startswith("bias."):
+        return _BIASES.get(id.rpartition(".")[2])
+    stem, colon, _ = id.partition(":")
+    return _FAMILIES.get(stem, stem) if colon else None
+
+
+def _from_the_largest(finding: Finding) -> tuple[bool, float]:
+    return finding.estimate is None, -(finding.estimate or 0.0)
 
 
 @dataclass(frozen=True)
@@ -17,8 +33,8 @@ class AuditResult:
     """A finished audit.
 
     Findings with an `outcome` are the primaries, that is what decided. Findings whose ids share what stands before a
-    colon (`domain.error_rate:law`) are a family and are shown together; their `details` may hold `p_against_others` and
-    a remark `uninformative`. `details` of `failures.rate` may hold `reasons` (a count for each reason) and `asks`; any
+    colon (`domain.error_rate:law`), and those of known biases (`bias.ID.effect`, `bias.ID.vs_original`), are a family
+    and are shown together; their `details` may hold `p_against_others` and a remark `uninformative`. `details` of `failures.rate` may hold `reasons` (a count for each reason) and `asks`; any
     `details` may hold `other_reading`: `reading` (its name), `estimate` and `interval` of the same verdicts read
     another way. `cases` are examples with the keys `pair`, `domain`, `question`, `chosen`, `rejected`, and, as far as
     they were asked, `AB`, `BA` and `-`: what the judge said with the chosen answer first, with the rejected answer
@@ -52,17 +68,18 @@ class AuditResult:
 
     @property
     def others(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.outcome is None and ":" not in f.id)
+        return tuple(f for f in self.findings if f.outcome is None and _heading(f.id) is None)
 
     @property
     def families(self) -> dict[str, tuple[Finding, ...]]:
-        """Heading -> its findings, in the order in which they came."""
+        """Heading -> its findings, in the order in which they came; effects of biases from the largest on."""
         found: dict[str, tuple[Finding, ...]] = {}
         for finding in self.findings:
-            stem, colon, _ = finding.id.partition(":")
-            if colon:
-                heading = _FAMILIES.get(stem, stem)
+            if (heading := _heading(finding.id)) is not None:
                 found[heading] = (*found.get(heading, ()), finding)
+        for heading in _BIASES.values():
+            if heading in found:
+                found[heading] = tuple(sorted(found[heading], key=_from_the_largest))
         return found
 
     @property

@@ -13,6 +13,7 @@ from recuse.report import text
 from recuse.report.discovered import DiscoverResult
 from recuse.report.discovered_words import part
 from recuse.report.result import AuditResult
+from recuse.types import Finding
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +34,7 @@ def print_result(result: AuditResult, console: Console) -> None:
         table.add_column("Tolerance", overflow="fold")
         table.add_column("n (groups)", justify="right")
     table.add_column("Outcome", no_wrap=True)
-    for finding in (*result.primaries, *(f for f in result.findings if f.outcome is None)):
+    for finding in (*result.primaries, *(f for f in result.findings if f.outcome is None and _told(f))):
         name = _text(_folded(finding.id) if narrow else finding.id, newline="\n")
         cells = [name, _text(text.estimate(finding))]
         if wide:
@@ -71,6 +72,11 @@ def print_discovered(result: DiscoverResult, console: Console) -> None:
     for note in result.notes:
         console.print(_text(f"- {note}"), soft_wrap=True)
     console.print(Text(text.visible(result.headline, newline=" "), style="bold"), soft_wrap=True)
+
+
+def _told(finding: Finding) -> bool:
+    """Whether a finding has its place on the terminal; the rest stands in the report."""
+    return not finding.id.endswith(".vs_original")
 
 
 def _folded(id: str) -> str:
