@@ -195,19 +195,20 @@ def transfer(
 
 def _run(config: DiscoverConfig, dry_run: bool, as_json: bool, quiet: bool, given: Transferred | None = None) -> int:
     from recuse.discovery.config import plan_discovery
+    from recuse.discovery.estimate import estimate, told, too_few_groups
     from recuse.discovery.run import run_discovery
     from recuse.report.terminal import Phases
 
-    plan = plan_discovery(config)
+    plan, number = plan_discovery(config), len(given.candidates) if given else None
     try:
         if dry_run:
             import json
 
-            from recuse.discovery.estimate import estimate, told
-
-            said = estimate(plan)
+            said = estimate(plan, given=number)
             typer.echo(json.dumps({"schema": 1, **said}) if as_json else told(said))
             return 0
+        if not (quiet or as_json) and (few := too_few_groups(plan, given=number)):
+            typer.echo(few, err=True)
         with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
             result = run_discovery(plan, given=given, watch=phases.update, stop=stop)
     finally:

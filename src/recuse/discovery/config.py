@@ -82,6 +82,7 @@ class DiscoverPlan:
             **self.audit.run_table(),
             "teacher": c.teacher,
             "teacher_base_url": public_address(c.teacher_options.base_url),
+            "teacher_tokens": c.teacher_tokens,
             "teacher_engine": self.teacher.versions(),
             "teacher_sampling": {"temperature": self.sampling.temperature, "max_tokens": self.sampling.max_tokens},
             "prompts": self.prompts.hashes,
@@ -93,6 +94,7 @@ class DiscoverPlan:
             "split_column": c.split_column,
             "columns": dict(c.judge.columns),
             "group": c.judge.group,
+            "skip_bad": c.judge.skip_bad,
             "fractions": list(c.fractions),
             "rounds": c.rounds,
             "min_effect": c.min_effect,
@@ -113,6 +115,7 @@ class DiscoverPlan:
 def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
     """Read the inputs and open both models; nothing is asked yet. Raises RecuseError for what is wrong with them."""
     _check(config)
+    config = _reached(config)
     audit = plan_audit(replace(config.judge, repeats=1))
     pairs = list(audit.pairs)
     parts = (
@@ -130,9 +133,7 @@ def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
         "merge": "merge/same",
     }
     prompts = Prompts(**{role: load_prompt(name, kinds=(kinds[role],)) for role, name in names.items()})  # type: ignore[arg-type]
-    teacher = (
-        audit.backend if config.teacher == config.judge.judge else open_backend(config.teacher, config.teacher_options)
-    )
+    teacher = audit.backend if _its_own_teacher(config) else open_backend(config.teacher, config.teacher_options)
     if not teacher.capabilities.explains:
         raise UsageError(f"{config.teacher} writes no text.", hint="Give --teacher a model that does.")
     price = price_for(config.teacher, teacher, config.judge.prices)
@@ -141,6 +142,18 @@ def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
             f"There is no price for {config.teacher}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
         )
     return DiscoverPlan(config, audit, parts, library, start, prompts, teacher, price, _notes(audit, config))
+
+
+def _reached(config: DiscoverConfig) -> DiscoverConfig:
+    """A teacher of the judge's name is the judge, at the judge's address, unless another address is given."""
+    if config.teacher != config.judge.judge or config.teacher_options.base_url is not None:
+        return config
+    return replace(config, teacher_options=replace(config.teacher_options, base_url=config.judge.options.base_url))
+
+
+def _its_own_teacher(config: DiscoverConfig) -> bool:
+    address = config.judge.options.base_url
+    return config.teacher == config.judge.judge and config.teacher_options.base_url == address
 
 
 def _check(config: DiscoverConfig) -> None:

@@ -23,11 +23,14 @@ _TRIES = 1.3  # requests a rewrite, those asked again for their length included
 _NOTE = "upper guesses: every round as full as it may be, every candidate through all of validation"
 
 
-def estimate(plan: DiscoverPlan) -> dict[str, Any]:
-    """At most about how much; how many candidates there will be nobody knows, so their most is taken."""
+def estimate(plan: DiscoverPlan, *, given: int | None = None) -> dict[str, Any]:
+    """At most about how much; how many candidates there will be nobody knows, so their most is taken.
+
+    With a number of `given` candidates there are no rounds.
+    """
     c, s = plan.config, plan.splits
     pairs = {name: len(getattr(s, name)) for name in ("discovery", "validation", "test")}
-    candidates = c.rounds * c.most_candidates
+    candidates = _most(plan) if given is None else given
     screened = min(pairs["discovery"], c.screen_groups)
     texts = {
         "rounds": pairs["discovery"] * (1 + c.rounds) + candidates * screened,
@@ -40,6 +43,8 @@ def estimate(plan: DiscoverPlan) -> dict[str, Any]:
         "validation": pairs["validation"] * (_SHARED + c.shams + candidates) * per_pair,
         "test": pairs["test"] * (2 + candidates) * per_pair,
     }
+    if given is not None:
+        texts["rounds"] = judged["rounds"] = 0
     sample = [pair for part in (s.discovery, s.validation, s.test) for pair in part[:50]]
     teacher_calls = round(_TRIES * sum(texts.values()))
     calls: dict[Role, int] = {"judge": sum(judged.values()), "teacher": teacher_calls}
@@ -57,13 +62,36 @@ def estimate(plan: DiscoverPlan) -> dict[str, Any]:
             "cost": price.of(tokens_in, tokens_out) if price else None, "hours": _hours(c.judge.out, role, count),
         }  # fmt: skip
     groups = s.groups("validation")
-    design = Design(shams=c.shams, candidates=max(1, candidates), fdr=c.fdr, min_effect=c.min_effect)
     return {
         **found,
         "validation_groups": groups,
-        "detectable_effect": detectable(groups, design=design),
-        "groups_for": {"effect": WANTED, "validation_groups": groups_needed(WANTED, design=design).n},
+        "detectable_effect": detectable(groups, design=_design(plan, candidates)),
+        "groups_for": {
+            "effect": WANTED,
+            "validation_groups": groups_needed(WANTED, design=_design(plan, candidates)).n,
+        },
     }
+
+
+def too_few_groups(plan: DiscoverPlan, *, given: int | None = None) -> str | None:
+    """That validation has fewer groups than a medium bias needs, and how many it needs; None where it has enough."""
+    candidates = _most(plan) if given is None else given
+    groups, needed = plan.splits.groups("validation"), groups_needed(WANTED, design=_design(plan, candidates)).n
+    if needed is not None and groups >= needed:
+        return None
+    return (
+        f"Too few groups for an effect of {WANTED:g}: validation has {groups}, and finding it nine times in ten among "
+        f"{candidates} candidate{'s' * (candidates != 1)} takes {needed or 'over 100,000'}."
+    )
+
+
+def _most(plan: DiscoverPlan) -> int:
+    return plan.config.rounds * plan.config.most_candidates
+
+
+def _design(plan: DiscoverPlan, candidates: int) -> Design:
+    c = plan.config
+    return Design(shams=c.shams, candidates=candidates, fdr=c.fdr, min_effect=c.min_effect)
 
 
 def _judge_tokens(plan: DiscoverPlan, sample: list[Pair]) -> tuple[float, float]:

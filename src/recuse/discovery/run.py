@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from recuse.discovery.config import DiscoverConfig, DiscoverPlan, plan_discovery
-from recuse.discovery.findings import candidate_findings, examples, run_findings, severity, texts_matched
+from recuse.discovery.findings import candidate_findings, examples, run_findings, severity
 from recuse.discovery.merge import Candidate
+from recuse.discovery.notes import notes
 from recuse.discovery.rounds import Discovered, Round, play
 from recuse.discovery.transfer import Transferred
 from recuse.discovery.validate import Tested, Validated, test, validate
 from recuse.effects.accept import Decision
-from recuse.effects.plan import Design, detectable
 from recuse.examine import AuditConfig, usage_of
+from recuse.judgements import Unread
 from recuse.lab.bench import Bench, Lab
 from recuse.lab.engines import Engines, Model, Role, Watch
 from recuse.library import Bias, Evidence, bias_toml
@@ -51,6 +52,8 @@ def run_discovery(
     """
     config, started = plan.config, time.monotonic()
     audit = config.judge
+    if given is not None:
+        given.check_pairs(plan.audit.pairs.hash)
     settings = plan.run_table() if given is None else {**plan.run_table(), **given.run_table()}
     kind = "discover" if given is None else "transfer"
     benches = [Bench(name, getattr(plan.splits, name)) for name in ("discovery", "validation", "test")]
@@ -66,9 +69,10 @@ def run_discovery(
             "teacher": Model(config.teacher, config.teacher_options, plan.teacher_price),
         }
         caches: dict[Role, Path] = {"judge": audit.cache} if audit.cache else {}
+        lent: dict[Role, Path] = {}
         if given is not None and given.teacher_ledger.is_file():
-            caches["teacher"] = given.teacher_ledger
-        with Engines(models, run.path, audit.max_cost, stop, told, caches) as engines:
+            lent["teacher"] = given.teacher_ledger
+        with Engines(models, run.path, audit.max_cost, stop, told, caches, lent) as engines:
             engines.adopt("judge", plan.audit.backend)
             if plan.teacher is not plan.audit.backend:
                 engines.adopt("teacher", plan.teacher)
@@ -83,7 +87,7 @@ def run_discovery(
             passed = _passed(candidates, validated)
             tested = test(plan, lab, testing, passed)
             spends = engines.spends
-        result = _result(plan, run, found, validated, tested, benches, {
+        result = _result(plan, run, found, validated, tested, benches, lab.unread, {
             "judge": usage_of(spends["judge"], plan.audit.price, time.monotonic() - started),
             "teacher": usage_of(spends["teacher"], plan.teacher_price, time.monotonic() - started),
         })  # fmt: skip
@@ -101,7 +105,7 @@ def _passed(candidates: Sequence[Candidate], validated: Validated | None) -> lis
 
 def _result(
     plan: DiscoverPlan, run: RunFolder, found: Discovered, validated: Validated | None, tested: Tested,
-    benches: Sequence[Bench], usage: dict[str, Any],
+    benches: Sequence[Bench], unread: Unread, usage: dict[str, Any],
 ) -> DiscoverResult:  # fmt: skip
     decisions = {d.arm: d for d in validated.decisions} if validated else {}
     shown = []
@@ -134,8 +138,8 @@ def _result(
         prompt=audit.prompt.id if audit.prompt else "none: a reward model", headline=_headline(accepted, shown),
         candidates=tuple(shown), findings=run_findings(validated, benches),
         rounds=tuple(_row(r) for r in found.rounds), limits=LIMITS,
-        notes=tuple(_notes(plan, found, validated, benches, bool(accepted))), config=config, usage=usage,
-        folder=run.path,
+        notes=tuple(notes(plan, found, validated, benches, unread, any_accepted=bool(accepted))),
+        config=config, usage=usage, folder=run.path,
     )  # fmt: skip
 
 
@@ -168,55 +172,6 @@ def _row(r: Round) -> dict[str, Any]:
         "known already": sum(r.known.values()), "new": len(r.new), "beyond the most": len(r.spare),
         "past the screen": len(r.advanced),
     }  # fmt: skip
-
-
-def _notes(
-    plan: DiscoverPlan, found: Discovered, validated: Validated | None, benches: Sequence[Bench], any_accepted: bool
-) -> list[str]:
-    notes = list(plan.notes)
-    parts = ", ".join(f"{b.groups} for {b.name}" for b in benches)
-    notes.append(f"Groups: {parts}. No group lies in two parts.")
-    for bench in benches:
-        notes += [f"The arm {arm} is void in {bench.name}: {why}." for arm, why in sorted(bench.void.items())]
-    explained = sum(len(r.mined.explained) for r in found.rounds)
-    if explained:
-        off = sum(r.mined.disagreed for r in found.rounds)
-        notes.append(
-            f"Asked for reasons, the judge came to another verdict in {off} of {explained} mistakes, left out."
-        )
-    if validated is not None:
-        notes.append(
-            f"Validation took {validated.calls:,} judgements of candidates instead of {validated.fixed:,} without "
-            f"stopping, and {validated.shared:,} of the arms that all share."
-        )
-        shape = texts_matched(benches[1])
-        shams = [m for arm, m in shape.items() if arm.startswith("sham:") and m["distance"] is not None]
-        if shams:
-            mean = sum(float(m["distance"] or 0) for m in shams) / len(shams)
-            notes.append(f"Shams differ from the originals in {mean:.2f} of their words on average.")
-    if not any_accepted:
-        notes.append(_power(plan, validated, benches[1]))
-    return notes
-
-
-def _power(plan: DiscoverPlan, validated: Validated | None, bench: Bench) -> str:
-    """What this design could have found, so that nothing found is not read as nothing there."""
-    c = plan.config
-    sd = 0.4
-    if validated is not None and (errors := [e.se * e.groups**0.5 for e in validated.shams if e.se]):
-        sd = min(1.0, max(0.01, sum(errors) / len(errors)))
-    spread = (validated.spread.between or 0.0) if validated else 0.0
-    number = max(1, len(validated.decisions) if validated else 1)
-    least = detectable(
-        bench.groups,
-        design=Design(gap_sd=sd, sham_sd=spread, shams=c.shams, candidates=number, fdr=c.fdr, min_effect=c.min_effect),
-    )
-    found = "no effect at all" if least is None else f"an effect of {least:.3f} or more"
-    return (
-        f"Nothing was accepted. With {bench.groups} validation groups, {number} candidate{'s' * (number != 1)} and "
-        f"gaps that scatter by {sd:.2f}, this design finds {found} nine times in ten. A stronger teacher or more "
-        "groups find smaller ones; --min-effect 0.03 is exploratory."
-    )
 
 
 def _write(run: RunFolder, result: DiscoverResult, candidates: dict[str, Candidate]) -> None:

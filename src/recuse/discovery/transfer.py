@@ -28,6 +28,7 @@ class Transferred:
 
     run: Path
     candidates: tuple[Candidate, ...]
+    pairs_hash: str
 
     @property
     def teacher_ledger(self) -> Path:
@@ -39,6 +40,14 @@ class Transferred:
             "transferred": [candidate.bias.id for candidate in self.candidates],
             "transferred_hash": assets.digest(texts.encode()),
         }
+
+    def check_pairs(self, found: str) -> None:
+        """Raise InputError where the pairs, by their hash, are not those of the run any more."""
+        if found != self.pairs_hash:
+            raise InputError(
+                f"the pairs are not those that {self.run} was made with: their content has changed",
+                hint="Restore the file, or discover anew.",
+            )
 
     def found(self) -> Discovered:
         return Discovered(candidates={c.bias.id: c for c in self.candidates}, given=True)
@@ -54,7 +63,7 @@ def load_run(run: Path, *, unconfirmed: bool = False) -> Transferred:
     if not biases:
         raise UsageError(f"{run} confirmed no bias.", hint="--unconfirmed takes all that it tested.")
     fresh = [b.model_copy(update={"status": "candidate", "evidence": []}) for b in biases]
-    return Transferred(run, tuple(Candidate(b, 0, (), ()) for b in fresh))
+    return Transferred(run, tuple(Candidate(b, 0, (), ()) for b in fresh), str(read_run(run).get("pairs_hash")))
 
 
 def transfer_config(run: Path, judge: AuditConfig) -> DiscoverConfig:
@@ -64,10 +73,11 @@ def transfer_config(run: Path, judge: AuditConfig) -> DiscoverConfig:
         audit = replace(
             judge, pairs=table["pairs"], preset=table.get("preset") if table.get("preset") != "columns" else None,
             columns=table.get("columns", {}), group=table.get("group"), limit=table.get("limit"), seed=table["seed"],
+            skip_bad=table.get("skip_bad", False),
         )  # fmt: skip
         return DiscoverConfig(
             audit, table["teacher"], teacher_options=replace(judge.options, base_url=table.get("teacher_base_url")),
-            teacher_tokens=table["teacher_sampling"]["max_tokens"], min_effect=table["min_effect"], fdr=table["fdr"],
+            teacher_tokens=table.get("teacher_tokens"), min_effect=table["min_effect"], fdr=table["fdr"],
             shams=table["shams"], fractions=tuple(table["fractions"]), split_column=table.get("split_column"),
             racing=table["racing"], verify=table["verify"],
         )  # fmt: skip

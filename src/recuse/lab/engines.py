@@ -13,7 +13,7 @@ from recuse.backends import Backend, Options, open_backend
 from recuse.judge import Answered, Spend, judge
 from recuse.ledger import Ledger
 from recuse.prices import Price
-from recuse.types import Ask
+from recuse.types import Ask, Call, Reply
 
 Role = Literal["judge", "teacher"]
 Send = Callable[[Sequence[Ask]], list[Answered]]
@@ -41,9 +41,8 @@ class Engines:
     max_cost: float | None = None
     stop: threading.Event | None = None
     watch: Watch = lambda phase, done, total, cost: None
-    caches: dict[Role, Path] = field(
-        default_factory=dict
-    )  # ledgers of other runs, whose replies need not be paid again
+    caches: dict[Role, Path] = field(default_factory=dict)  # ledgers that runs share: read first, and added to
+    lent: dict[Role, Path] = field(default_factory=dict)  # ledgers of other runs: read first, and left as they are
     spends: dict[Role, Spend] = field(default_factory=lambda: {"judge": Spend(), "teacher": Spend()})
     opened: int = 0  # how often a model was loaded
     _open: dict[Role, Backend] = field(default_factory=dict)
@@ -56,10 +55,11 @@ class Engines:
             ledger = Ledger(self.folder / LEDGERS[role], judge=model.name)
             self._stack.callback(ledger.close)
             self._ledgers[role] = ledger
-        for role, path in self.caches.items():
-            cache = Ledger(path, judge=self.models[role].name)
-            self._stack.callback(cache.close)
-            self._known[role] = cache
+        for kind, paths in ((Ledger, self.caches), (_Lent, self.lent)):
+            for role, path in paths.items():
+                cache = kind(path, judge=self.models[role].name)
+                self._stack.callback(cache.close)
+                self._known[role] = cache
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -76,7 +76,7 @@ class Engines:
         """The backend of a role, alone in memory where it must be."""
         if role not in self._open:
             other: Role = "teacher" if role == "judge" else "judge"
-            if other in self._open and self.models[other].name == self.models[role].name:
+            if other in self._open and _same(self.models[other], self.models[role]):
                 return self._open[other]
             if other in self._open and heavy(self._open[other]):
                 self._open.pop(other).close()
@@ -110,6 +110,17 @@ class Engines:
         ):
             found[_identity(answer.ask)] = answer
         return [found[_identity(ask)] for ask in asks]
+
+
+def _same(a: Model, b: Model) -> bool:
+    return (a.name, a.options.base_url) == (b.name, b.options.base_url)
+
+
+class _Lent(Ledger):
+    """Another run's ledger: its replies serve here, and nothing is added to it."""
+
+    def put(self, call: Call, reply: Reply, *, fresh: bool = True) -> None:
+        """Nothing: the reply is kept in this run's own ledger."""
 
 
 def heavy(backend: Backend) -> bool:
