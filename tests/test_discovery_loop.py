@@ -160,3 +160,13 @@ def test_what_cannot_be_is_refused_in_one_sentence(
 ) -> None:
     with pytest.raises((UsageError, InputError), match=said):
         plan_discovery(config(source, f"fake/{JUDGE}", out=tmp_path / "out", **change))
+
+
+def test_online_accepts_round_by_round_on_pairs_of_its_own(source: Path, tmp_path: Path) -> None:
+    result = discovered(config(source, liking(0.6), out=tmp_path / "out", online=True))
+    (accepted,) = result.of("accepted")
+    assert accepted.name in (LIKED.name, LIKED.other_name)
+    validation = next(f for f in accepted.findings if f.id.endswith(".validation"))
+    assert validation.groups <= 168 / 2  # one block of two, of the 168 groups of validation
+    blocks = next(note for note in result.notes if note.startswith("Groups:"))
+    assert "84 for validation 1, 84 for validation 2" in blocks

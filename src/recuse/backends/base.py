@@ -38,6 +38,8 @@ class Options:
     trust_remote_code: bool = False
     allow_pickle: bool = False
     device: str | None = None
+    tensor_parallel: int | None = None  # over how many GPUs vLLM splits a model
+    memory_share: float | None = None  # of a GPU's memory that vLLM may take
     max_context: int | None = None
 
 

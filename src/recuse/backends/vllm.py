@@ -51,8 +51,12 @@ def open(model: str, options: Options) -> VLLM:
     arguments: dict[str, Any] = {"max_model_len": options.max_context} if options.max_context else {}
     if on_cpu:
         arguments = {**_ENGINE_CPU, "max_model_len": _context_cpu(source), **arguments}
-    if options.concurrency:
-        arguments["max_num_seqs"] = options.concurrency
+    given = {
+        "max_num_seqs": options.concurrency,
+        "tensor_parallel_size": options.tensor_parallel,
+        "gpu_memory_utilization": options.memory_share,
+    }
+    arguments |= {name: value for name, value in given.items() if value is not None}
     try:
         engine = vllm.LLM(
             model=source,
@@ -141,10 +145,13 @@ class VLLM:
         return found
 
     def close(self) -> None:
-        """Shut the engine down. Idempotent."""
+        """Shut the engine down and give its memory back, so that another may be loaded. Idempotent."""
         if self._engine is not None:
+            from vllm.distributed import cleanup_dist_env_and_memory
+
             self._engine.llm_engine.engine_core.shutdown()
             self._engine = None
+            cleanup_dist_env_and_memory()
 
     def _begin(self, call: Call) -> tuple[str, ...] | Reply:
         """Hand a call to the engine: notes on it, or the reply that says why it cannot be asked."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _GIVEN_WITH_JUDGE: dict[str, object] = {
     "judge": None, "pairs": None, "base_url": None, "preset": None, "column": None, "group": None, "skip_bad": False,
     "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0", "max_tokens": None, "choice": False,
-    "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False, "biases": None, "library": None,
-    "teacher": None, "teacher_base_url": None, "shams": 10,
+    "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False, "biases": None,
+    "library": None, "teacher": None, "teacher_base_url": None, "shams": 10,
 }  # fmt: skip
 _GIVEN_WITH_VERDICTS: dict[str, object] = {"where": None, "format": None, "recorded": False, "text_format": "bracket"}
 _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
@@ -51,6 +51,8 @@ def audit(
     attempts: options.Attempts = 12,
     max_context: options.MaxContext = None,
     device: options.Device = None,
+    tensor_parallel: options.TensorParallel = None,
+    memory_share: options.MemoryShare = None,
     max_cost: options.MaxCost = None,
     prices: options.Prices = None,
     cache: options.Cache = None,
@@ -95,7 +97,7 @@ def audit(
     reached = Options(
         base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
         max_attempts=attempts, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle, device=device,
-        max_context=max_context,
+        max_context=max_context, tensor_parallel=tensor_parallel, memory_share=memory_share,
     )  # fmt: skip
     config = AuditConfig(
         judge=judge, pairs=pairs, prompt=prompt, repeats=repeats, limit=limit, seed=seed, gate=gate, out=out,

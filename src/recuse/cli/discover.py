@@ -91,6 +91,10 @@ def run(
     explain_steps: Annotated[
         int, _option("--explain-steps", group=_SEARCH, min=0, help="Steps of deeper explanation.", show_default=True)
     ] = 2,
+    online: Annotated[
+        bool,
+        _option("--online", group=_SEARCH, help="Accept round by round, each round on validation pairs of its own."),
+    ] = False,
     racing: Annotated[
         bool, _option("--racing/--no-racing", group=_SEARCH, help="Stop hopeless candidates early.", show_default=True)
     ] = True,
@@ -106,6 +110,8 @@ def run(
     attempts: options.Attempts = 12,
     max_context: options.MaxContext = None,
     device: options.Device = None,
+    tensor_parallel: options.TensorParallel = None,
+    memory_share: options.MemoryShare = None,
     max_cost: options.MaxCost = None,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
@@ -129,6 +135,7 @@ def run(
     reached = Options(
         base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
         max_attempts=attempts, trust_remote_code=trust_remote_code, device=device, max_context=max_context,
+            tensor_parallel=tensor_parallel, memory_share=memory_share,
     )  # fmt: skip
     config = DiscoverConfig(
         judge=AuditConfig(
@@ -140,7 +147,7 @@ def run(
         teacher=teacher, teacher_options=replace(reached, base_url=teacher_base_url), teacher_tokens=teacher_tokens,
         rounds=rounds, biases=names_of(biases), library=library,
         min_effect=min_effect, fdr=fdr, shams=shams, split_column=split_column, explain_steps=explain_steps,
-        most_candidates=candidates, screen_groups=screen_groups, racing=racing, verify=verify,
+        most_candidates=candidates, screen_groups=screen_groups, racing=racing, online=online, verify=verify,
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet)
 
@@ -163,6 +170,8 @@ def transfer(
     attempts: options.Attempts = 12,
     max_context: options.MaxContext = None,
     device: options.Device = None,
+    tensor_parallel: options.TensorParallel = None,
+    memory_share: options.MemoryShare = None,
     max_cost: options.MaxCost = None,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
@@ -188,6 +197,7 @@ def transfer(
         options=Options(
             base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
             max_attempts=attempts, trust_remote_code=trust_remote_code, device=device, max_context=max_context,
+            tensor_parallel=tensor_parallel, memory_share=memory_share,
         ),
     )  # fmt: skip
     return _run(transfer_config(folder, audit), dry_run, as_json, quiet, given)

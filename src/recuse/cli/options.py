@@ -86,6 +86,13 @@ Attempts = Annotated[int, option("--attempts", group=_RUN, min=1, help="Tries of
 MaxContext = Annotated[
     int | None, option("--max-context", group=_RUN, min=64, help="Tokens of context for a local engine.")
 ]
+TensorParallel = Annotated[
+    int | None, option("--tensor-parallel", group=_RUN, min=1, help="GPUs over which vLLM splits a model.")
+]
+MemoryShare = Annotated[
+    float | None,
+    option("--memory-share", group=_RUN, min=0.01, max=1.0, help="Share of a GPU's memory that vLLM may take."),
+]
 Device = Annotated[str | None, option("--device", group=_RUN, help="Device of the hf backends, e.g. cuda:0.")]
 MaxCost = Annotated[
     float | None,

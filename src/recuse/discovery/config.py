@@ -42,6 +42,7 @@ class DiscoverConfig:
     reason_prompt: str = "pairwise/reason"
     most_candidates: int = 10  # of one round, by support
     screen_groups: int = 60  # groups of the discovery part on which a candidate is screened
+    online: bool = False  # accept round by round, each on a block of validation of its own
     racing: bool = True  # validation in stages, after each of which hopeless candidates are dropped
     verify: bool = True  # ask the teacher whether an answer is still the same where no code can tell
 
@@ -104,6 +105,7 @@ class DiscoverPlan:
             "most_candidates": c.most_candidates,
             "screen_groups": c.screen_groups,
             "racing": c.racing,
+            "online": c.online,
             "verify": c.verify,
         }
 

@@ -5,7 +5,7 @@ Nothing here is a finding. A round collects candidates; the screen between round
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recuse.discovery.config import DiscoverPlan
@@ -21,6 +21,9 @@ from recuse.prompts import Prompt
 from recuse.types import Ask, Pair
 
 SCREEN_SHARE = 0.5  # of the minimum effect: a real one of twice that seldom falls short of it, half of the nulls do
+
+
+Accept = Callable[[Sequence[Candidate]], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,12 @@ class Discovered:
         return [self.candidates[id] for r in self.rounds for id in r.advanced]
 
 
-def play(plan: DiscoverPlan, lab: Lab, bench: Bench) -> Discovered:
-    """All rounds, until one adds nothing that passes the screen."""
+def play(plan: DiscoverPlan, lab: Lab, bench: Bench, accept: Accept | None = None) -> Discovered:
+    """All rounds, until one adds nothing that passes the screen.
+
+    `accept` tests a round's candidates that did on pairs of their own and names those that may be dealt in the next
+    round; without it all of them are, and are tested after the last round.
+    """
     found = Discovered()
     placebo = placebo_arms()[0]
     lab.rewrite(bench, [(placebo, bench.pairs)])
@@ -68,7 +75,8 @@ def play(plan: DiscoverPlan, lab: Lab, bench: Bench) -> Discovered:
         found.rounds.append(this)
         if not this.advanced:
             break
-        dealt |= {id: found.candidates[id].bias for id in this.advanced}
+        kept = this.advanced if accept is None else accept([found.candidates[id] for id in this.advanced])
+        dealt |= {id: found.candidates[id].bias for id in kept}
     return found
 
 

@@ -14,6 +14,7 @@ from recuse.discovery.config import DiscoverConfig, DiscoverPlan, plan_discovery
 from recuse.discovery.findings import candidate_findings, examples, run_findings, severity
 from recuse.discovery.merge import Candidate
 from recuse.discovery.notes import notes
+from recuse.discovery.online import Stream
 from recuse.discovery.rounds import Discovered, Round, play
 from recuse.discovery.transfer import Transferred
 from recuse.discovery.validate import Tested, Validated, test, validate
@@ -81,9 +82,14 @@ def run_discovery(
                 load_prompt("verify/same_answer", kinds=("verify",)) if config.verify else None,
                 tight=config.teacher_tokens is None,
             )  # fmt: skip
-            found = play(plan, lab, discovery) if given is None else given.found()
-            candidates = found.advanced
-            validated = validate(plan, lab, validation, candidates) if candidates else None
+            if config.online and given is None:
+                stream = Stream.over(plan, lab)
+                found = play(plan, lab, discovery, stream.decide)
+                candidates, validated, benches = found.advanced, stream.summary(), [discovery, *stream.blocks, testing]
+            else:
+                found = play(plan, lab, discovery) if given is None else given.found()
+                candidates = found.advanced
+                validated = validate(plan, lab, validation, candidates) if candidates else None
             passed = _passed(candidates, validated)
             tested = test(plan, lab, testing, passed)
             spends = engines.spends
