@@ -176,15 +176,14 @@ def power_grid(runs: int) -> dict[str, object]:
     """Power by the gap sd of a harmless arm and the scatter of shams; candidates scatter too."""
     grid: dict[str, object] = {}
     for i, gap_sd in enumerate(GAP_SDS):
-        row: dict[str, object] = {}
+        judge = Judge(gap_sd=gap_sd, correlation=0.5 if gap_sd > 0.45 else 0.3)
+        own_sd = gap_sd_of_bias(judge)
+        row: dict[str, object] = {"gap_sd_of_the_bias": own_sd}
         for k, sham_sd in enumerate(SHAM_SDS):
-            judge = Judge(gap_sd=gap_sd, sham_sd=sham_sd, correlation=0.5 if gap_sd > 0.45 else 0.3)
             own: dict[str, Tally] = {}
-            several(judge, REAL, runs, 400 + 10 * i + k, own)
-            design = Design(gap_sd=gap_sd, sham_sd=sham_sd, shams=SHAMS, candidates=CANDIDATES, real=REAL)
-            planned = power_of(EFFECT, GROUPS, design=design)
-            row[str(sham_sd)] = {**own["accepted"].shown(), "planned": planned}
-        row["gap_sd_of_the_bias"] = gap_sd_of_bias(replace(judge, sham_sd=0.0))
+            several(replace(judge, sham_sd=sham_sd), REAL, runs, 400 + 10 * i + k, own)
+            design = Design(gap_sd=own_sd, sham_sd=sham_sd, shams=SHAMS, candidates=CANDIDATES, real=REAL)
+            row[str(sham_sd)] = {**own["accepted"].shown(), "planned": power_of(EFFECT, GROUPS, design=design)}
         grid[str(gap_sd)] = row
     return grid
 
@@ -248,7 +247,7 @@ def main() -> None:
     start = time.process_time()
     null = timed("null", null_runs, 2000, share)
     planted = timed("planted", planted_runs, 1000, share)
-    grid = timed("power", power_grid, 100, share)
+    grid = timed("power", power_grid, 120, share)
     rules = null["rules"]
     results = {
         "runs": {"null": rules["accepted"]["runs"], "planted": sum(planted[j]["accepted"]["runs"] for j in planted)},
@@ -260,8 +259,8 @@ def main() -> None:
         "null_runs": null,
         "planted_runs": planted,
         "power_grid": grid,
-        "shams": timed("shams", sham_runs, 250, share),
-        "racing": timed("racing", racing, 120, share),
+        "shams": timed("shams", sham_runs, 1000, share),
+        "racing": timed("racing", racing, 200, share),
         "setting": {
             "candidates": CANDIDATES, "real": REAL, "effect": EFFECT, "groups": GROUPS, "shams": SHAMS, "fdr": 0.05,
             "min_effect": 0.05, "share_of_runs": share, "cpu_seconds": round(time.process_time() - start),

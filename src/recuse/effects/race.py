@@ -16,8 +16,8 @@ from scipy.special import ndtr, ndtri
 
 from recuse.effects.contrast import Effect
 
-SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)  # of the groups, after each stage
-CHANCE = 0.1
+SHARES = (0.15, 0.3, 0.5, 0.75, 1.0)  # of the groups, after each stage
+CHANCE = 0.07
 _LEAST = 20  # groups; the standard error of fewer is no guide
 
 
