@@ -45,8 +45,8 @@ def power_of(effect: float, groups: int, *, design: Design | None = None, runs: 
     """Share of the real candidates, all with this true effect, accepted on `groups` groups of one pair each.
 
     Simulated from normal estimates, half of whose variance is the placebo's and shared with the shams; the candidates
-    without an effect are taken to be far from significant. Beside simulated judges (experiments/instrument) it is up to
-    points too low to six too high. The same `seed` gives the same draws for every effect and size.
+    without an effect are taken to be far from significant. Beside simulated judges (experiments/instrument) it was
+    from four points too low to six too high. The same `seed` gives the same draws for every effect and size.
     """
     plan, rng = design or Design(), np.random.default_rng(seed)
     error = plan.gap_sd / math.sqrt(groups)
