@@ -15,6 +15,7 @@ from recuse.errors import UsageError
 from recuse.examine import AuditConfig, Plan, plan_audit, price_for, public_address
 from recuse.lab.bench import writing
 from recuse.library import Bias, load_library
+from recuse.perturb.shams import sham_arms
 from recuse.prices import Price
 from recuse.prompts import Prompt, canonical, load_prompt
 from recuse.types import Sampling
@@ -168,6 +169,7 @@ def _check(config: DiscoverConfig) -> None:
             f"--shams is {config.shams}.",
             hint=f"Give at least {LEAST_SHAMS}: fewer cannot show what a meaningless rewrite does.",
         )
+    sham_arms(config.shams, seed=config.judge.seed)  # raises for more than there are
     if not 0.0 < config.fdr < 1.0 or not 0.0 <= config.min_effect < 1.0:
         raise UsageError(f"--fdr is {config.fdr} and --min-effect {config.min_effect}.", hint="Give shares of one.")
     if config.explain_steps < 0:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from recuse.discovery.config import DiscoverPlan
 from recuse.effects.plan import Design, detectable, groups_needed
 from recuse.judge import estimate_tokens
 from recuse.lab.engines import LEDGERS, Role
+from recuse.ledger import Ledger
 from recuse.prices import Price
 from recuse.types import Pair
 
@@ -118,8 +119,8 @@ def _pace(ledger: Path) -> float | None:
     """Seconds a reply, as they came one after the other; breaks of over a minute are not counted."""
     if not ledger.is_file():
         return None
-    with sqlite3.connect(ledger) as db:
-        at = [row[0] for row in db.execute("SELECT at FROM replies ORDER BY at")]
+    with closing(Ledger.existing(ledger)) as known:
+        at = known.times()
     gaps = [b - a for a, b in itertools.pairwise(at) if b - a < 60]
     return sum(gaps) / len(gaps) if len(gaps) >= 20 else None
 

@@ -10,7 +10,7 @@ from recuse.discovery.merge import Candidate
 from recuse.discovery.noise import ask_again
 from recuse.discovery.truth import Slip, miss_rate, slips
 from recuse.effects.accept import Decision, accept
-from recuse.effects.contrast import Effect, contrast
+from recuse.effects.contrast import Effect, contrast, core
 from recuse.effects.race import SHARES, futile, plan_stages
 from recuse.effects.scores import Scores
 from recuse.effects.shams import Shams, Spread
@@ -52,7 +52,7 @@ def validate(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Ca
     scores = bench.scores()
     arms = [_own(candidate) for candidate in candidates]
     found = {arm.id: slips(bench.rewrites[arm.id].values(), miss) for arm in arms}
-    sham_effects = tuple(contrast(scores, arm.id) for arm in shams)
+    sham_effects = tuple(core(scores, arm.id) for arm in shams)
     decisions = accept(
         [bench.effect(scores, arm) for arm in arms], sham_effects, fdr=c.fdr, min_effect=c.min_effect,
         truth_excess={arm: slip.excess for arm, slip in found.items()}, stopped=stopped,
@@ -89,10 +89,13 @@ def _race(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Candi
             continue
         lab.rewrite(bench, [(arm, pairs) for arm in arms])
         lab.judge(bench, [arm.id for arm in arms])
+        if stage is stages[-1]:
+            break
         scores = bench.scores()
         for candidate in list(running):
             arm = _own(candidate)
-            why = futile(bench.effect(scores, arm), bench.groups, min_effect=c.min_effect, fdr=c.fdr)
+            so_far = core(scores, arm.id, bench.reference(arm))
+            why = futile(so_far, bench.groups, min_effect=c.min_effect, fdr=c.fdr)
             if why is not None:
                 stopped[arm.id] = why
                 running.remove(candidate)
