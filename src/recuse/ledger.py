@@ -129,6 +129,10 @@ class Ledger:
         (count,) = self._db.execute("SELECT count(*) FROM replies").fetchone()
         return int(count)
 
+    def times(self) -> list[float]:
+        """When each reply was kept, in seconds since the epoch, in rising order."""
+        return [row[0] for row in self._select("SELECT at FROM replies ORDER BY at")]
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """Every row as plain values: the columns of the table, `body` as JSON text and the fields of the reply.
 
