@@ -253,3 +253,44 @@ def test_a_cost_cap_ends_the_run_with_4_and_a_higher_one_finishes_it(place: Plac
     assert place.finish("--prices", str(prices), "--max-cost", "10").returncode == 0
     assert len(place.calls()) == len(calm.calls()) >= before
     assert set(Counter(place.calls()).values()) == {1}
+
+
+# What a full disk does to a new folder, and to a new file.
+FULL = {
+    "folder": """
+import pathlib
+plain_mkdir = pathlib.Path.mkdir
+
+def mkdir(self, *arguments, **more):
+    if self.name == "candidates":
+        raise OSError(28, "No space left on device")
+    plain_mkdir(self, *arguments, **more)
+
+pathlib.Path.mkdir = mkdir
+""",
+    "file": """
+import tempfile
+
+def full(*arguments, **more):
+    raise OSError(28, "No space left on device")
+
+tempfile.NamedTemporaryFile = full
+""",
+}
+
+
+def test_a_disk_that_fills_up_at_the_report_ends_the_run_with_4_and_it_is_written_later(
+    place: Place, calm: Place
+) -> None:
+    shutil.copytree(calm.run, place.run, ignore=shutil.ignore_patterns("*.json", "*.md", "*.html", "candidates"))
+    for broken in FULL.values():
+        command = place.command()
+        command[2] = broken + DRIVER
+        done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 4
+        assert "is full. Free some space and run the same command again." in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not (place.run / "findings.json").exists()
+    assert place.finish().returncode == 0
+    assert place.calls() == []
+    assert place.result() == calm.result()

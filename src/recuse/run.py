@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -21,7 +22,11 @@ from recuse.prompts import canonical
 
 RUNS = Path("recuse-runs")
 _CONFIG = "run.toml"
-_OURS = {_CONFIG, "run.lock", *(f"{name}.sqlite{end}" for name in ("ledger", "teacher") for end in ("", "-wal", "-shm"))}
+_OURS = {
+    _CONFIG,
+    "run.lock",
+    *(f"{name}.sqlite{end}" for name in ("ledger", "teacher") for end in ("", "-wal", "-shm")),
+}
 
 
 def default_folder(kind: str, judge: str, config: Mapping[str, Any]) -> Path:
@@ -121,6 +126,14 @@ class RunFolder:
         self.write(_CONFIG, tomli_w.dumps(content))
         return content
 
+    def subfolder(self, name: str) -> Path:
+        """A folder inside, made where it is missing."""
+        try:
+            (self.path / name).mkdir(exist_ok=True)
+        except OSError as error:
+            raise _translate(error, self.path / name) from error
+        return self.path / name
+
     def write(self, name: str, text: str) -> Path:
         """Replace one file whole: a reader, or a full disk, never sees half of it."""
         return self.replace(name, text.encode("utf-8", "backslashreplace"))
@@ -144,7 +157,7 @@ class RunFolder:
 
 
 def _translate(error: OSError, path: Path) -> Exception:
-    if error.errno == 28:  # ENOSPC
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Incomplete(
             f"The disk that holds {path} is full.", hint="Free some space and run the same command again."
         )

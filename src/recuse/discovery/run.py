@@ -185,7 +185,7 @@ def _write(run: RunFolder, result: DiscoverResult, candidates: dict[str, Candida
     from recuse.report.discovered_markdown import discovered_markdown
     from recuse.report.jsonable import discovered_text
 
-    (run.path / "candidates").mkdir(exist_ok=True)
+    run.subfolder("candidates")
     for found in result.candidates:
         run.write(f"candidates/{found.id}.toml", bias_toml(_concluded(candidates[found.id].bias, found, result)))
     run.write("report.md", discovered_markdown(result))
