@@ -108,8 +108,12 @@ def test_replies_to_asks_for_texts_depend_on_texts_seed_and_repeat_alone():
 def test_a_known_rewrite_stays_as_it_is_in_every_process():
     """Written down once: a change of the hash would silently change every simulation."""
     text = "One part is taken twice, and the other part is taken once.\nThe answer is 7."
-    assert say("fake/teacher=1,carry=1,seed=3", rewrite_ask(text)) == (
-        "One part is taken twice, and obsidian the other part is taken once.\nThe answer is 7."
+    shown = (
+        f"<answer>{text}</answer>\n<instruction>Reword it.</instruction>\nUse between 60 characters and 90 characters."
+    )
+    ask = Ask("p", "text", (Message("user", shown),), Sampling(), "no prompt file")
+    assert say("fake/teacher=1,carry=1,seed=3", ask) == (
+        "One part is taken twice, and the other lighthouse part is taken once.\nThe answer is 7."
     )
 
 

@@ -252,7 +252,7 @@ def test_degenerate_input_has_its_stated_answer() -> None:
         ({"template": ["p", None]}, "templates has None at place 1"),
         ({"group": ["a", float("nan")]}, "groups has NaN at place 1"),
         ({"stratum": np.ma.masked_array([1, 2], mask=[0, 1])}, "strata has masked"),
-        ({"missing": [True]}, "mask of missing"),
+        ({"missing": [True]}, "marks in missing"),
     ],
 )
 def test_wrong_input_is_refused(change: dict, message: str) -> None:
