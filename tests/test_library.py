@@ -29,6 +29,7 @@ SEEDS = {
     *("novelty", "completeness", "complexity", "concreteness", "familiar-wording", "self-praise"),
     *("fallacy-oversight", "distraction"),
     *("attack-verdict", "attack-override", "attack-format", "attack-null", "attack-rubric", "attack-reference"),
+    *("code-docstrings", "code-comments", "code-names", "code-imports", "code-idiom", "code-types"),
 }
 
 

@@ -178,4 +178,6 @@ def test_attacks_and_only_they_lack_an_instruction_and_every_edit_has_its_bias()
     }
     carried = [bias.edit for bias in library if bias.edit is not None]
     assert sorted(carried) == sorted(EDITS)
-    assert {b.id for b in library if b.changes_length} == {b.id for b in library if b.edit in ("padding", "verbosity")}
+    grows = ("padding", "verbosity", "code_docstrings", "code_comments")
+    assert {b.id for b in library if b.changes_length} == {b.id for b in library if b.edit in grows}
+    assert {b.id for b in library if b.code} == {b.id for b in library if (b.edit or "").startswith("code_")}

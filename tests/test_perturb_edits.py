@@ -14,6 +14,7 @@ from recuse.errors import UsageError
 from recuse.pairs import load_pairs
 from recuse.perturb import filler
 from recuse.perturb.answers import final_answer, same_answer
+from recuse.perturb.code_edits import CODE_EDITS
 from recuse.perturb.edits import EDITS, apply_edit, meaningless
 from recuse.perturb.places import Insertion, insert, insertions_of, units
 from recuse.types import Pair
@@ -38,7 +39,8 @@ def demo() -> list[Pair]:
 
 
 def test_every_edit_that_was_promised_exists_and_no_other() -> None:
-    assert sorted(EDITS) == sorted(PROMISED)
+    assert sorted(name for name, edit in EDITS.items() if edit.code is None) == sorted(PROMISED)
+    assert sorted(EDITS.keys() - set(PROMISED)) == sorted(CODE_EDITS)
     assert {name for name in EDITS if EDITS[name].changes_length} == {"padding", "verbosity"}
     assert {name for name in EDITS if EDITS[name].attack} == {n for n in PROMISED if n.startswith("attack_")}
 
@@ -74,7 +76,7 @@ def _texts_of(p: Pair, name: str) -> list[str]:
 
 def test_on_the_demo_pairs_the_final_answer_is_the_same_before_and_after() -> None:
     seen = Counter(
-        same_answer(p.rejected, text, p).same for p in demo() for name in EDITS for text in _texts_of(p, name)
+        same_answer(p.rejected, text, p).same for p in demo() for name in PROMISED for text in _texts_of(p, name)
     )
     assert seen[False] == 0
     assert seen[True] > 0.9 * seen.total()
@@ -99,7 +101,7 @@ def test_on_real_pairs_the_final_answer_is_the_same_before_and_after(data_dir: P
         found = final_answer(p.rejected, p)
         if found is None or not found.stated:
             continue  # no rule reads it, before or after
-        for name in EDITS:
+        for name in PROMISED:
             seen.update(same_answer(p.rejected, text, p).same for text in _texts_of(p, name))
     assert seen[False] == 0
     assert seen[True] > 0.95 * seen.total() > 0
@@ -145,7 +147,7 @@ def test_no_phrase_denies_declines_or_announces_an_answer() -> None:
 
 
 def test_code_that_is_the_whole_answer_stays_the_code_of_the_answer() -> None:
-    for name in EDITS:
+    for name in PROMISED:
         edited = apply_edit(name, pair(CODE), seed=0)
         if EDITS[name].place == "within":
             assert edited == CODE  # cannot apply
@@ -157,7 +159,7 @@ def test_an_answer_read_off_its_last_line_keeps_that_line_last() -> None:
     menu = "Which?\n(A) one\n(B) two"
     letter = pair("One is small.\n\n**B**", prompt=menu)
     headed = pair("One and two are three.\n\n### Final Answer\n**3, 4**")
-    for name in EDITS:
+    for name in PROMISED:
         assert apply_edit(name, letter, seed=0).endswith("\n\n**B**")
         assert apply_edit(name, headed, seed=0).endswith("### Final Answer\n**3, 4**")
 

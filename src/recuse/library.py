@@ -44,6 +44,7 @@ class Bias(BaseModel):
     inject: _Text | None = None  # what a teacher is told to do to an answer; None: it is not put in by rewriting
     edit: _Text | None = None  # a rule-based edit that carries it, by its name in recuse.perturb.edits
     changes_length: bool = False  # the bias is about length, so its rewrites may differ in length
+    code: bool = False  # the bias is about code: it goes only into answers that are code
     family: Literal["cognitive", "social", "formal", "attack"]
     source: list[_Text] = Field(min_length=1)  # literature, or the run that found it
     status: Literal["seed", "candidate", "confirmed", "rejected"]  # seed: known from the literature before any run

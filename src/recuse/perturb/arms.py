@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from recuse.library import Bias
+from recuse.perturb.code import code_of
 from recuse.types import Pair
 
 ArmKind = Literal["original", "placebo", "sham", "bias"]
@@ -20,6 +22,7 @@ Fault = Literal[
     "named",  # the text speaks of the bias
     "leftover",  # the text speaks of its own rewriting
     "unmatched",  # the arm that sets its length has no usable rewrite of this pair
+    "mislabelled",  # the pair's own tests do not bear out its labels: the chosen code fails, or the rejected passes
     "unverified",  # no check could tell whether the final answer is the same
 ]
 
@@ -68,3 +71,8 @@ def variants(pairs: Iterable[Pair], rewrites: Mapping[str, Rewrite]) -> Iterator
         found = rewrites.get(pair.id)
         if found is not None and found.text is not None:
             yield replace(pair, rejected=found.text)
+
+
+def suited(bias: Bias, pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """The pairs that a bias can go into: all, or for one about code those whose rejected answer is code."""
+    return [pair for pair in pairs if code_of(pair.rejected) is not None] if bias.code else pairs

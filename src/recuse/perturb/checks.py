@@ -12,7 +12,7 @@ import re
 
 from recuse.perturb.answers import same_answer
 from recuse.perturb.arms import Arm, Fault
-from recuse.perturb.code import code_of
+from recuse.perturb.code import code_of, run_tests
 from recuse.perturb.leftovers import speaks_of_rewriting, spoken_names
 from recuse.prompts import Prompt, transcript
 from recuse.types import Ask, Pair, Reply, Sampling
@@ -56,6 +56,8 @@ def check(
     reply     what the teacher sent; without it a refusal is told by the text alone
     run_code  the pair's own tests may run on the code of the answers; model output is never executed otherwise
 
+    Where the pair has tests that may run, they decide for code: the chosen one passes, and the bug survives in `text`.
+
     How is "letter", "number", "boxed", "repeated", "marked", "code" or "exact" where code decided; "rule" for a
     rule-based edit, which keeps the answer by construction and is matched in length by its placebo; "verifier" where
     `verify_ask` has to decide, which is not worth a call while other faults stand; "" where no text came.
@@ -64,7 +66,10 @@ def check(
         return (reason,), ""
     before = pair.rejected
     if arm.edit is not None:
-        return (("unchanged",) if text.strip() == before.strip() else ()), "rule"
+        if text.strip() == before.strip():
+            return ("unchanged",), "rule"
+        tested = by_tests(pair, text) if run_code else None
+        return ((), "rule") if tested is None else (tested, "code")
     if text.split() == before.split():
         return ("unchanged",), "exact"
     faults: list[Fault] = []
@@ -74,10 +79,30 @@ def check(
         faults.append("named")
     if speaks_of_rewriting(text, original=before):
         faults.append("leftover")
-    compared = same_answer(before, text, pair, run_code=run_code)
+    if run_code and (tested := by_tests(pair, text)) is not None:
+        return (*faults, *tested), "code"
+    compared = same_answer(before, text, pair)
     if compared.same is False:
         faults.append("repaired" if compared.repaired else "answer_changed")
     return tuple(faults), compared.how
+
+
+def by_tests(pair: Pair, text: str) -> tuple[Fault, ...] | None:
+    """Run the pair's tests: the chosen code has to pass, the rejected one and that of `text` to fail at least one.
+
+    "mislabelled" where the chosen fails or the rejected passes, "repaired" where `text` passes. None where an answer
+    has no code or the pair no tests (see `code.run_tests`).
+    """
+    passed = []
+    for answer in (pair.chosen, pair.rejected, text):
+        code = code_of(answer)
+        said = None if code is None else run_tests(code, pair.meta)
+        if said is None:
+            return None
+        passed.append(said)
+    if passed[:2] != [True, False]:
+        return ("mislabelled",)
+    return ("repaired",) if passed[2] else ()
 
 
 def _no_text(pair: Pair, text: str, reply: Reply | None) -> Fault | None:

@@ -36,20 +36,28 @@ _FORMULA = re.compile(r"\\[a-z]+[{\b]|\$[^{]|&=|<<\d")
 
 def code_of(text: str) -> str | None:
     """The code of an answer: its fenced blocks, or the whole text where it is code; None where it has none."""
-    blocks = [match[1] for match in _FENCE.finditer(text) if match[1].strip()]
+    spans = code_spans(text)
+    return "\n".join(text[start:end] for start, end in spans) if spans else None
+
+
+def code_spans(text: str) -> list[tuple[int, int]]:
+    """Where the code of an answer stands: characters from and to, of each fenced block or of the whole text."""
+    blocks = [match.span(1) for match in _FENCE.finditer(text) if match[1].strip()]
     if blocks:
-        return "\n".join(blocks)
+        return blocks
     lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith(("#", "//"))]
+    if len(lines) == 1 and re.match(r"[ \t]{4}\s*return\b", lines[0]) and parsed(text) is not None:
+        return [(0, len(text))]  # all of a function but its head, as in HumanEval
     if len(lines) < 2 or any(_FORMULA.search(line) for line in lines):
-        return None
+        return []
     like = sum(bool(_CODE_LINE.match(line)) for line in lines)
-    return text if like > 0 and (like >= 0.5 * len(lines) or _tree(text) is not None) else None
+    return [(0, len(text))] if like > 0 and (like >= 0.5 * len(lines) or parsed(text) is not None) else []
 
 
 def code_form(code: str) -> str:
     """What two codes have in common that do the same by construction: for Python the syntax tree without docstrings
     and annotations of functions, otherwise the words line by line. Comments and blank lines never count in Python."""
-    tree = _tree(code)
+    tree = parsed(code)
     if tree is None:
         return "\n".join(" ".join(line.split()) for line in code.splitlines() if line.strip())
     for node in ast.walk(tree):
@@ -64,7 +72,8 @@ def code_form(code: str) -> str:
     return ast.dump(tree)
 
 
-def _tree(code: str) -> ast.Module | None:
+def parsed(code: str) -> ast.Module | None:
+    """The syntax tree of Python, lines indented alike included; None for anything else."""
     try:
         with warnings.catch_warnings(action="ignore"):  # about escapes such as "\d"
             return ast.parse(textwrap.dedent(code))

@@ -2,12 +2,13 @@
 
 An edit puts something before, after or into the rejected answer and takes nothing away, so that the same wrong final
 answer stands where a reader or a rule finds it. `filler.meaningless` makes the edit of the same size that says nothing.
+Edits of code (see `code_edits`) also rename and reword, and bring a meaningless twin of their own.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -15,12 +16,13 @@ from typing import Any, Literal
 
 from recuse import assets
 from recuse.errors import UsageError
+from recuse.perturb.code_edits import CODE_EDITS, CodeEdit
 from recuse.perturb.filler import meaningless
 from recuse.perturb.layout import WITHIN, Insert
 from recuse.perturb.places import Insertion, foot, insert, is_bare_code, unclosed
 from recuse.types import Pair
 
-__all__ = ["EDITS", "Edit", "apply_edit", "meaningless"]
+__all__ = ["EDITS", "Edit", "apply_edit", "apply_twin", "meaningless"]
 
 _LEAST, _GROWTH, _MOST_GROWN = 150, 0.5, 1200  # characters that an edit of length adds; share of the answer's
 
@@ -35,7 +37,8 @@ class Edit:
     changes_length: bool  # its size is what it is about
     attack: bool
     phrases: tuple[str, ...]  # () for an edit within the answer
-    insertions: Insert
+    apply: Callable[[Pair, Random], str]
+    code: CodeEdit | None = None  # for an edit of code: it changes no other answer, and has a twin of its own
 
 
 def apply_edit(name: str, pair: Pair, *, seed: int) -> str:
@@ -45,7 +48,26 @@ def apply_edit(name: str, pair: Pair, *, seed: int) -> str:
     """
     if name not in EDITS:
         raise UsageError(f"There is no edit {name!r}.", hint=f"Choose one of: {', '.join(EDITS)}.")
-    return insert(pair.rejected, EDITS[name].insertions(pair, Random(f"edit {seed} {name} {pair.id}")))
+    return EDITS[name].apply(pair, _rng(name, pair, seed))
+
+
+def apply_twin(name: str, pair: Pair, like: str, *, seed: int, draw: int) -> str:
+    """The meaningless twin of `like`, which is what `apply_edit` made of `pair` with the same name and seed.
+
+    draw  0, 1, 2, ...: another wording each
+    """
+    code = EDITS[name].code
+    if code is None:
+        return meaningless(pair, like, seed=seed, draw=draw)
+    return code.meaningless(pair, _rng(name, pair, seed), seed=seed, draw=draw)
+
+
+def _rng(name: str, pair: Pair, seed: int) -> Random:
+    return Random(f"edit {seed} {name} {pair.id}")
+
+
+def _inserted(pair: Pair, rng: Random, *, how: Insert) -> str:
+    return insert(pair.rejected, how(pair, rng))
 
 
 def _before(pair: Pair, rng: Random, *, phrases: Sequence[str]) -> list[Insertion]:
@@ -110,9 +132,15 @@ def _read() -> dict[str, Edit]:
             how = partial(_constant, phrases=phrases)
         if grows:
             how = partial(_longer, phrases=phrases, place=place)
-        found[name] = Edit(name, table["about"], place, grows, table.get("family") == "attack", phrases, how)
+        found[name] = Edit(
+            name, table["about"], place, grows, table.get("family") == "attack", phrases, partial(_inserted, how=how)
+        )
     for name, within in WITHIN.items():
-        found[name] = Edit(name, (within.__doc__ or "").strip(), "within", False, False, (), within)
+        apply = partial(_inserted, how=within)
+        found[name] = Edit(name, (within.__doc__ or "").strip(), "within", False, False, (), apply)
+    for name, code in CODE_EDITS.items():
+        about = " ".join((code.changes.__doc__ or "").split())
+        found[name] = Edit(name, about, "within", False, False, (), code.apply, code)
     return found
 
 

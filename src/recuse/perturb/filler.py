@@ -16,6 +16,7 @@ from recuse.types import Pair
 
 _SENTENCE = 17  # characters of the shortest sentence that can be put together
 _TWO = 60  # from here on two of them
+_FEW = 8  # up to here there are few words to draw from
 _LONG = 110  # from here on one of the ready sentences comes first
 _FENCE = re.compile(r"```\w*\n?|\n```")
 
@@ -60,6 +61,14 @@ def _line(line: str, rng: Random, draw: int, *, closing: bool) -> str:
         return left + _drawn(_words()["marks"], rng, draw) * len(core) + right
     words = _exactly(len(core), rng, draw, closing=closing)
     return left + words[0].upper() + words[1:] + right
+
+
+def empty_words(n: int, rng: Random, draw: int) -> str:
+    """`n` characters that say nothing, 1 or more; the draws of one state of `rng` differ."""
+    if n < _FEW:
+        return _drawn([*_shorter()[n], *(mark * n for mark in _words()["marks"])], rng, draw)
+    words = _exactly(n, rng, draw, closing=False)
+    return words[0].upper() + words[1:]
 
 
 def _exactly(n: int, rng: Random, draw: int, *, closing: bool) -> str:

@@ -15,19 +15,22 @@ from recuse.types import Pair
 _FIRST_SHAM = 2  # draws 0 and 1 are the placebo and its second draw
 
 
-def rule_arms(biases: Iterable[Bias], *, shams: int) -> list[Arm]:
+def rule_arms(biases: Iterable[Bias], *, shams: int, changed: Mapping[str, int] | None = None) -> list[Arm]:
     """For each bias with an edit: the edit, and two draws of a meaningless one of the same size; then the shams.
 
     Sham i is a further draw beside one of the biases, by turns, so that shams have the sizes and places of all of them.
+
+    changed  how many pairs each bias changes, by id: those that change most have the shams first; None: in their order
     """
     carried = [bias for bias in biases if bias.edit is not None]
+    hosts = sorted(carried, key=lambda bias: -(changed or {}).get(bias.id, 0))
     arms = []
     for bias in carried:
         arms.append(Arm(f"bias:{bias.id}", "bias", bias=bias.id, edit=bias.edit))
         arms.append(_beside(f"placebo:{bias.id}", "placebo", bias.id))
     if carried:
-        arms.append(_beside("placebo2", "placebo", carried[0].id))
-        arms += [_beside(f"sham:{i + 1}", "sham", carried[i % len(carried)].id) for i in range(shams)]
+        arms.append(_beside("placebo2", "placebo", hosts[0].id))
+        arms += [_beside(f"sham:{i + 1}", "sham", hosts[i % len(hosts)].id) for i in range(shams)]
     return arms
 
 
@@ -35,30 +38,35 @@ def _beside(id: str, kind: str, bias: str) -> Arm:
     return Arm(id, kind, bias=bias, edit="meaningless", match=f"bias:{bias}")  # type: ignore[arg-type]
 
 
-def edit_all(pairs: Sequence[Pair], arms: Sequence[Arm], *, seed: int) -> dict[str, dict[str, Rewrite]]:
+def edit_all(
+    pairs: Sequence[Pair], arms: Sequence[Arm], *, seed: int, run_code: bool = False
+) -> dict[str, dict[str, Rewrite]]:
     """Every arm's version of every pair's rejected answer. An edit that finds nothing to do is "unchanged", not used,
-    and neither are the meaningless ones beside it."""
+    and neither are the meaningless ones beside it. `run_code` as in `checks.check`."""
     made: dict[str, dict[str, Rewrite]] = {}
+    edits = {arm.id: arm.edit or "" for arm in arms}
     for arm in sorted(arms, key=lambda a: a.match is not None):
         made[arm.id] = {}
         for pair in pairs:
-            text = _text(arm, pair, made, seed)
+            text = _text(arm, pair, edits, made, seed)
             if text is None:
                 continue
-            faults, how = check(pair, arm, text)
+            faults, how = check(pair, arm, text, run_code=run_code)
             made[arm.id][pair.id] = Rewrite(
                 pair.id, arm.id, None if faults else text, faults, 0, len(pair.rejected), len(text), how
             )
     return made
 
 
-def _text(arm: Arm, pair: Pair, made: Mapping[str, Mapping[str, Rewrite]], seed: int) -> str | None:
-    from recuse.perturb.edits import apply_edit, meaningless
+def _text(
+    arm: Arm, pair: Pair, edits: Mapping[str, str], made: Mapping[str, Mapping[str, Rewrite]], seed: int
+) -> str | None:
+    from recuse.perturb.edits import apply_edit, apply_twin
 
     if arm.match is None:
         return apply_edit(arm.edit or "", pair, seed=seed)
     like = made[arm.match][pair.id].text
-    return None if like is None else meaningless(pair, like, seed=seed, draw=_draw(arm))
+    return None if like is None else apply_twin(edits[arm.match], pair, like, seed=seed, draw=_draw(arm))
 
 
 def _draw(arm: Arm) -> int:

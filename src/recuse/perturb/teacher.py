@@ -23,7 +23,7 @@ AskAll = Callable[[Sequence[Ask]], Iterable[Answered]]
 TRIES = 3
 VOID_OVER = 0.05  # share of an arm's rewrites whose final answer may differ
 _MENDED: frozenset[Fault] = frozenset({"length", "unchanged"})
-_UNCOMPARED: frozenset[Fault] = frozenset({"unchanged", "unverified"})
+_UNCOMPARED: frozenset[Fault] = frozenset({"unchanged", "unverified", "mislabelled"})
 _Key = tuple[str, str]  # Arm.id, Pair.id
 
 
