@@ -70,6 +70,7 @@ class AuditConfig:
     teacher: str | None = None  # who rewrites; None: biases are put in by rule
     teacher_options: Options = field(default_factory=Options)
     shams: int = 10
+    run_code: bool = False  # run the pairs' own tests on the code of the answers: executes what models wrote
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class Plan:
             "top_logprobs": sampling.top_logprobs,
             "choice": sampling.choice,
             "engine": self.backend.versions(),
+            "run_code": self.config.run_code or None,
             **(self._injected() if self.biases else {}),
         }
 
@@ -295,7 +297,10 @@ def _known(plan: Plan, run: RunFolder, stop: threading.Event | None) -> tuple[Kn
         if plan.teacher is not None and plan.teacher is not plan.backend:
             engines.adopt("teacher", plan.teacher)
         sampling = writing(plan.teacher or plan.backend, pairs, seed=config.seed)
-        lab = Lab(engines, plan.design, sampling, load_wording(), load_prompt("verify/same_answer", kinds=("verify",)))
+        lab = Lab(
+            engines, plan.design, sampling, load_wording(), load_prompt("verify/same_answer", kinds=("verify",)),
+            run_code=config.run_code,
+        )  # fmt: skip
         known = measure_known(
             lab, Bench("biases", pairs), plan.biases, teacher=plan.teacher is not None, shams=config.shams,
             seed=config.seed, fdr=0.05, level=named_gate(config.gate)[0].level,

@@ -21,9 +21,12 @@ from recuse.effects.shams import Shams, spread_finding
 from recuse.errors import UsageError
 from recuse.lab.bench import Bench, Lab
 from recuse.library import Bias
-from recuse.perturb.arms import ORIGINAL
+from recuse.perturb.arms import ORIGINAL, Arm, suited
 from recuse.perturb.rules import edit_all, rule_arms
 from recuse.perturb.shams import teacher_arms
+from recuse.perturb.teacher import Tally, tally
+
+_NO_CODE = "no wrong answer is code"
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,17 @@ def chosen(names: Sequence[str], library: Mapping[str, Bias], *, teacher: bool) 
 def measure_known(
     lab: Lab, bench: Bench, biases: Sequence[Bias], *, teacher: bool, shams: int, seed: int, fdr: float, level: float
 ) -> Known:
-    """Put every bias into the wrong answers, have them judged, and test the effects beside shams."""
-    if teacher:
-        arms = teacher_arms(biases, shams=shams, seed=seed)
-        lab.rewrite(bench, [(arm, bench.pairs) for arm in arms])
-    else:
-        arms = rule_arms(biases, shams=shams)
-        bench.rewrites.update(edit_all(bench.pairs, arms, seed=seed))
+    """Put every bias into the wrong answers, have them judged, and test the effects beside shams.
+
+    A bias that goes into no pair, such as one about code where no answer is code, is not measured and not among those
+    for which the tests are corrected.
+    """
+    arms, idle = (_rewritten if teacher else _edited)(lab, bench, biases, shams=shams, seed=seed)
+    put_in = [bias for bias in biases if bias.id not in idle]
+    unable = [unmeasured(f"bias.{b.id}.effect", _title(b), idle[b.id]) for b in biases if b.id in idle]
+    said = [*_idle_notes(biases, idle), *(_tested_notes(bench) if lab.run_code else ())]
+    if not put_in:
+        return Known(tuple(unable), tuple(said), bench)
     lab.judge(bench, [ORIGINAL.id, *(arm.id for arm in arms)])
     scores = bench.scores()
     own = {arm.bias or "": arm for arm in arms if arm.kind == "bias"}
@@ -68,7 +75,7 @@ def measure_known(
     effects = {id: contrast(scores, arm.id, bench.reference(arm), level=level) for id, arm in own.items()}
     decisions = accept(list(effects.values()), sham_effects, fdr=fdr)
     measures = []
-    for bias, decision in zip(biases, decisions, strict=True):
+    for bias, decision in zip(put_in, decisions, strict=True):
         measures += _measures(bias, decision, scores, contrast(scores, f"bias:{bias.id}", ORIGINAL.id, level=level))
     second = next(arm for arm in arms if arm.id == "placebo2")
     first = bench.reference(second)
@@ -77,13 +84,67 @@ def measure_known(
         Measure(effect_finding("placebo.second", "A second meaningless version against the first",
                                contrast(scores, second.id, first, level=level))),
         *(Measure(finding) for finding in (rewriting_findings([bench.rewrites]) if teacher else ())),
+        *unable,
     ]  # fmt: skip
-    return Known(tuple(measures), tuple(_notes(decisions, bench, biases)), bench)
+    return Known(tuple(measures), (*_notes(decisions, bench, biases), *said), bench)
+
+
+def _rewritten(
+    lab: Lab, bench: Bench, biases: Sequence[Bias], *, shams: int, seed: int
+) -> tuple[list[Arm], dict[str, str]]:
+    """Have the teacher write; the arms, and why a bias has none."""
+    fitting = {bias.id: suited(bias, bench.pairs) for bias in biases}
+    put_in = [bias for bias in biases if fitting[bias.id]]
+    if not put_in:
+        return [], dict.fromkeys(fitting, _NO_CODE)
+    arms = teacher_arms(put_in, shams=shams, seed=seed)
+    lab.rewrite(bench, [(arm, fitting.get(arm.bias or "", bench.pairs)) for arm in arms])
+    return arms, {id: _NO_CODE for id, pairs in fitting.items() if not pairs}
+
+
+def _edited(
+    lab: Lab, bench: Bench, biases: Sequence[Bias], *, shams: int, seed: int
+) -> tuple[list[Arm], dict[str, str]]:
+    """Edit by rule; the arms, and why a bias has none."""
+    alone = [arm for arm in rule_arms(biases, shams=0) if arm.kind == "bias"]
+    tried = edit_all(bench.pairs, alone, seed=seed, run_code=lab.run_code)
+    counts = {arm.bias or "": tally(tried[arm.id].values()) for arm in alone}
+    put_in = [bias for bias in biases if counts[bias.id].usable]
+    arms = rule_arms(put_in, shams=shams, changed={id: count.usable for id, count in counts.items()})
+    bench.rewrites.update(edit_all(bench.pairs, arms, seed=seed, run_code=lab.run_code))
+    return arms, {id: _why_idle(count) for id, count in counts.items() if not count.usable}
+
+
+def _why_idle(count: Tally) -> str:
+    others = ", ".join(f"{n} {fault}" for fault, n in count.faults.items() if fault != "unchanged")
+    return f"no pair passed the checks ({others})" if others else "no pair was changed"
+
+
+def _idle_notes(biases: Sequence[Bias], idle: Mapping[str, str]) -> list[str]:
+    by_reason: dict[str, list[str]] = {}
+    for bias in biases:
+        if bias.id in idle:
+            by_reason.setdefault(idle[bias.id], []).append(bias.name)
+    return [f"Not measured, since {why}: {', '.join(names)}." for why, names in by_reason.items()]
+
+
+def _tested_notes(bench: Bench) -> list[str]:
+    made = [r for of_arm in bench.rewrites.values() for r in of_arm.values() if r.checked == "code"]
+    tested = {r.pair for r in made}
+    if not tested:
+        return ["--run-code: no code was run, since no pair brings tests for its code."]
+    wrong = {r.pair for r in made if "mislabelled" in r.faults}
+    said = f"The tests of {len(tested):,} pairs were run on the code of their answers, as changed too."
+    if wrong:
+        said += (
+            f" {len(wrong):,} of them are left out, since their own tests do not bear out their labels: the better "
+            "code fails, or the worse one passes."
+        )
+    return [said]
 
 
 def _measures(bias: Bias, decision: Decision, scores: Scores, original: Effect) -> list[Measure]:
-    id, effect = f"bias.{bias.id}.effect", decision.effect
-    title = f"{bias.name}: error added"
+    id, effect, title = f"bias.{bias.id}.effect", decision.effect, _title(bias)
     beside = effect_finding(f"bias.{bias.id}.vs_original", f"{bias.name}: error added to the untouched", original)
     if effect.estimate is None:
         return [unmeasured(id, title, effect.reason or "not measured"), Measure(beside)]
@@ -92,6 +153,10 @@ def _measures(bias: Bias, decision: Decision, scores: Scores, original: Effect) 
         q_benjamini_yekutieli=decision.q_by, status=decision.status, reasons=list(decision.reasons),
     )  # fmt: skip
     return [Measure(finding, partial(_beyond, scores, effect)), Measure(beside)]
+
+
+def _title(bias: Bias) -> str:
+    return f"{bias.name}: error added"
 
 
 def _beyond(scores: Scores, effect: Effect, bound: float, side: Side) -> float:

@@ -23,7 +23,7 @@ _GIVEN_WITH_JUDGE: dict[str, object] = {
     "judge": None, "pairs": None, "base_url": None, "preset": None, "column": None, "group": None, "skip_bad": False,
     "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0", "max_tokens": None, "choice": False,
     "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False, "biases": None,
-    "library": None, "teacher": None, "teacher_base_url": None, "shams": 10,
+    "library": None, "teacher": None, "teacher_base_url": None, "shams": 10, "run_code": False,
 }  # fmt: skip
 _GIVEN_WITH_VERDICTS: dict[str, object] = {"where": None, "format": None, "recorded": False, "text_format": "bracket"}
 _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
@@ -62,6 +62,7 @@ def audit(
     teacher: options.Teacher = None,
     teacher_base_url: options.TeacherBaseUrl = None,
     shams: options.Shams = 10,
+    run_code: options.RunCode = False,
     verdicts: options.Verdicts = None,
     format: options.Form = None,
     where: options.Where = None,
@@ -92,8 +93,8 @@ def audit(
     if not judge or not pairs:
         raise UsageError("What is to be audited?", hint="Give --judge and --pairs, or --verdicts.")
     refuse("--judge", _GIVEN_WITH_VERDICTS, locals())
-    if biases is None and (teacher or library):
-        raise UsageError("--teacher and --library go with --biases.", hint="Say which, or --biases all.")
+    if biases is None and (teacher or library or run_code):
+        raise UsageError("--teacher, --library and --run-code go with --biases.", hint="Say which, or --biases all.")
     reached = Options(
         base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
         max_attempts=attempts, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle, device=device,
@@ -104,7 +105,7 @@ def audit(
         temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
         columns=columns_of(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
         options=reached, biases=names_of(biases), library=library, teacher=teacher,
-        teacher_options=replace(reached, base_url=teacher_base_url), shams=shams,
+        teacher_options=replace(reached, base_url=teacher_base_url), shams=shams, run_code=run_code,
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet)
 

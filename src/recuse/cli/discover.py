@@ -118,6 +118,7 @@ def run(
     out: options.Out = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    run_code: options.RunCode = False,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> int:
     """Find the biases nobody listed, and prove each one on pairs that the search has not seen.
@@ -142,7 +143,7 @@ def run(
             judge=judge, pairs=pairs, prompt=prompt, limit=limit, seed=seed, out=out,
             temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
             columns=columns_of(column or []), group=group, skip_bad=skip_bad, prices=prices, max_cost=max_cost,
-            options=reached,
+            options=reached, run_code=run_code,
         ),
         teacher=teacher, teacher_options=replace(reached, base_url=teacher_base_url), teacher_tokens=teacher_tokens,
         rounds=rounds, biases=names_of(biases), library=library,
@@ -178,6 +179,7 @@ def transfer(
     out: options.Out = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    run_code: options.RunCode = False,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> int:
     """Test the confirmed biases of RUN on another judge: same pairs, same rewrites, new verdicts.
@@ -193,7 +195,7 @@ def transfer(
     given = load_run(folder, unconfirmed=unconfirmed)
     audit = AuditConfig(
         judge=judge, pairs="", prompt=prompt, out=out, temperature=temperature_of(temperature), max_tokens=max_tokens,
-        prices=prices, max_cost=max_cost,
+        prices=prices, max_cost=max_cost, run_code=run_code,
         options=Options(
             base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
             max_attempts=attempts, trust_remote_code=trust_remote_code, device=device, max_context=max_context,

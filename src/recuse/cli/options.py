@@ -120,6 +120,15 @@ TeacherBaseUrl = Annotated[
 Shams = Annotated[
     int, option("--shams", group=_BIASES, help="Meaningless changes beside the biases.", show_default=True)
 ]
+RunCode = Annotated[
+    bool,
+    option(
+        "--run-code",
+        group=_TRUST,
+        help="Run the tests that pairs bring on the code of their answers. Model output is then executed, under limits "
+        "of time, memory and output, but with your rights to read files.",
+    ),
+]
 Verdicts = Annotated[
     Path | None,
     option("--verdicts", group=_RECORDED, help="Audit recorded verdicts instead of a judge; nothing is asked."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,11 @@ from recuse.errors import UsageError
 from recuse.examine import AuditConfig, Plan, plan_audit, price_for, public_address
 from recuse.lab.bench import writing
 from recuse.library import Bias, load_library
+from recuse.perturb.arms import suited
 from recuse.perturb.shams import sham_arms
 from recuse.prices import Price
 from recuse.prompts import Prompt, canonical, load_prompt
-from recuse.types import Sampling
+from recuse.types import Pair, Sampling
 
 LEAST_SHAMS = 5
 
@@ -127,7 +128,7 @@ def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
         else split(pairs, seed=config.judge.seed, fractions=config.fractions)
     )
     library = load_library(config.library)
-    start = _start(config.biases, library)
+    start = _start(config.biases, library, parts.discovery)
     kinds = {"reason": "pairwise", "deeper": "explain", "extract": "extract", "merge": "merge"}
     names = {
         "reason": config.reason_prompt,
@@ -176,12 +177,14 @@ def _check(config: DiscoverConfig) -> None:
         raise UsageError(f"--explain-steps is {config.explain_steps}.", hint="Give 0 or more.")
 
 
-def _start(wanted: tuple[str, ...], library: Mapping[str, Bias]) -> tuple[Bias, ...]:
+def _start(wanted: tuple[str, ...], library: Mapping[str, Bias], pairs: Sequence[Pair]) -> tuple[Bias, ...]:
+    """What the first round deals; without a wish all that can be put in, those about code only where there is some."""
     if unknown := [id for id in wanted if id not in library]:
         raise UsageError(f"There is no bias {unknown[0]!r}.", hint=f"Choose from: {', '.join(library)}.")
     if barren := [id for id in wanted if library[id].inject is None]:
         raise UsageError(f"A teacher cannot put {barren[0]!r} into an answer: it has no `inject`.")
-    chosen = wanted or tuple(id for id, bias in library.items() if bias.inject and bias.status != "rejected")
+    able = [id for id, bias in library.items() if bias.inject and bias.status != "rejected"]
+    chosen = wanted or tuple(id for id in able if suited(library[id], pairs))
     if not chosen:
         raise UsageError("No bias of this library can be put in by a teacher.", hint="Give one an `inject` line.")
     return tuple(library[id] for id in chosen)

@@ -15,7 +15,7 @@ from recuse.discovery.mine import Case, Explained, Mined, explain, extract, robu
 from recuse.effects.contrast import Effect
 from recuse.lab.bench import Bench, Lab
 from recuse.library import Bias
-from recuse.perturb.arms import ORIGINAL, Arm
+from recuse.perturb.arms import ORIGINAL, Arm, suited
 from recuse.perturb.shams import bias_arms, placebo_arms
 from recuse.prompts import Prompt
 from recuse.types import Ask, Pair
@@ -85,7 +85,7 @@ def _round(
 ) -> Round:
     hands = deal(bench.pairs, sorted(dealt), seed=plan.config.judge.seed, turn=turn)
     arms = {arm.id: arm for id in sorted(hands) for arm in bias_arms(dealt[id]) if arm.kind == "bias"}
-    work = [(arm, hands[arm.bias or ""]) for arm in arms.values()]
+    work = [(arm, suited(dealt[arm.bias or ""], hands[arm.bias or ""])) for arm in arms.values()]
     lab.rewrite(bench, work)
     lab.judge(bench, arms)
     cases = _cases(bench, work)

@@ -80,7 +80,7 @@ def run_discovery(
             lab = Lab(
                 engines, plan.audit.design, plan.sampling, load_wording(),
                 load_prompt("verify/same_answer", kinds=("verify",)) if config.verify else None,
-                tight=config.teacher_tokens is None,
+                run_code=audit.run_code, tight=config.teacher_tokens is None,
             )  # fmt: skip
             if config.online and given is None:
                 stream = Stream.over(plan, lab)

@@ -84,6 +84,7 @@ class Lab:
     sampling: Sampling  # how the teacher writes
     wording: Wording
     verify: Prompt | None  # by which the teacher says whether an answer is still the same; None: it is not asked
+    run_code: bool = False  # the pairs' own tests may run on the code of the answers
     tight: bool = True  # cut replies at about twice the longest allowed rewrite; not for a teacher that thinks first
     unread: Unread = field(default_factory=Unread)
 
@@ -106,7 +107,7 @@ class Lab:
             verifier = Verifier(self.send("teacher", f"{bench.name}: verifying"), self.verify, sampling)
         done = rewrite_all(
             todo, ask, sampling=self.sampling, wording=self.wording, verifier=verifier, known=bench.rewrites,
-            tight=self.tight,
+            tight=self.tight, run_code=self.run_code,
         )  # fmt: skip
         for id, made in done.rewrites.items():
             bench.rewrites.setdefault(id, {}).update(made)
