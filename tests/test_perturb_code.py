@@ -24,6 +24,7 @@ TESTS = {"tests": ["assert add(1, 2) == 3", "assert add(0, 0) == 0"]}
         {"test_list": TESTS["tests"], "test_setup_code": "import math"},
         {"test": "def check(candidate):\n    assert candidate(1, 2) == 3\n", "entry_point": "add"},
         {"test": "assert add(1, 2) == 3"},
+        {"tests": '["assert add(1, 2) == 3"]'},
     ],
 )
 def test_the_published_forms_of_tests_tell_right_from_wrong(meta: dict[str, object]) -> None:

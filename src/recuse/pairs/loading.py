@@ -185,12 +185,17 @@ def _item(number: int, row: dict[str, Any] | BadRow, form: Preset, by: str | Non
 
 
 def _meta(row: Row, form: Preset) -> dict[str, Any]:
-    """The single values beside what the preset reads."""
+    """The single values beside what the preset reads, and the lists of tests for code."""
     return {
         key: value
         for key, value in row.items()
-        if key not in form.taken and isinstance(value, str | int | float) and not _is_nan(value)
+        if key not in form.taken
+        and (isinstance(value, str | int | float) or (key in _TESTS and isinstance(value, list)))
+        and not _is_nan(value)
     }
+
+
+_TESTS = frozenset({"tests", "test_list"})  # see perturb.code.run_tests
 
 
 def _is_nan(value: object) -> bool:

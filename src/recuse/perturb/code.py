@@ -87,14 +87,15 @@ def run_tests(code: str, meta: Mapping[str, Any]) -> bool | None:
     test         source that is run after the code; where it defines check(candidate), as HumanEval does, that is
                  called with the function named by `entry_point`
     tests        a list of statements that are run after the code, as in MBPP (there: test_list), or of {"input": ...,
-                 "output": ...}: what the program reads and has to print, white space between words not counted
+                 "output": ...}: what the program reads and has to print, white space between words not counted;
+                 also as JSON, from a table that holds no lists
     setup        source that is run before the code, such as imports (MBPP: test_setup_code)
 
     The code runs in a process of its own with limits of time, memory and output, an empty environment and folder and,
     where the system lets an ordinary user have that, no network and no view of other processes. It can still read the
     user's files: run code of models that you would run yourself. Time-outs and crashes are failures.
     """
-    tests = meta.get("tests") or meta.get("test_list")
+    tests = _list(meta.get("tests") or meta.get("test_list"))
     setup = str(meta.get("setup") or meta.get("test_setup_code") or "")
     if os.name != "posix":
         return None
@@ -109,6 +110,13 @@ def run_tests(code: str, meta: Mapping[str, Any]) -> bool | None:
     if "entry_point" in meta and re.search(r"^def check\(", source, re.MULTILINE):
         source += f"\ncheck({meta['entry_point']})\n"
     return _passes(f"{setup}\n{code}", source, ())
+
+
+def _list(tests: Any) -> Any:
+    if isinstance(tests, str):
+        with suppress(ValueError):
+            return json.loads(tests)
+    return tests
 
 
 @lru_cache(maxsize=4096)  # the original answer is compared with its rewrite in every arm
