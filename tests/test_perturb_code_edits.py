@@ -285,3 +285,12 @@ def test_on_real_code_every_edit_and_twin_is_valid_python_and_what_is_put_in_cha
                     assert code_form(text) == code_form(p.rejected)
     assert min(changed[name] for name in ("code_docstrings", "code_comments", "code_imports")) > 0.9 * len(pairs)
     assert changed["code_names"] > 10
+
+
+def test_a_question_that_is_the_head_of_the_function_goes_before_the_answer() -> None:
+    head = 'def f(numbers):\n    """Count them."""\n'
+    told = Pair("p", head, "    n = len(numbers)\n    return n\n", "    n = len(numbers)\n    return n + 1\n", "g")
+    tests = {"entry_point": "f", "test": "def check(candidate):\n    assert candidate([1, 2]) == 2\n"}
+    told = replace(told, meta=tests)
+    assert by_tests(told, apply_edit("code_comments", told, seed=0)) == ()
+    assert by_tests(told, told.chosen + "    # done\n") == ("repaired",)

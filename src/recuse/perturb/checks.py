@@ -91,11 +91,15 @@ def by_tests(pair: Pair, text: str) -> tuple[Fault, ...] | None:
     """Run the pair's tests: the chosen code has to pass, the rejected one and that of `text` to fail at least one.
 
     "mislabelled" where the chosen fails or the rejected passes, "repaired" where `text` passes. None where an answer
-    has no code or the pair no tests (see `code.run_tests`).
+    has no code or the pair no tests (see `code.run_tests`). Where the question holds the head of the function that
+    `entry_point` names and the answer does not, as in HumanEval, the question goes before the answer.
     """
     passed = []
+    question, head = transcript(pair.prompt), f"def {pair.meta.get('entry_point')}("
     for answer in (pair.chosen, pair.rejected, text):
         code = code_of(answer)
+        if code is not None and head in question and head not in code:
+            code = f"{question}{code}"
         said = None if code is None else run_tests(code, pair.meta)
         if said is None:
             return None
