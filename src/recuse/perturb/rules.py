@@ -5,7 +5,10 @@ They cost no teacher, keep the final answer by construction, and are the same in
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from recuse.library import Bias
 from recuse.perturb.arms import Arm, Rewrite
@@ -45,17 +48,18 @@ def edit_all(
     and neither are the meaningless ones beside it. `run_code` as in `checks.check`."""
     made: dict[str, dict[str, Rewrite]] = {}
     edits = {arm.id: arm.edit or "" for arm in arms}
-    for arm in sorted(arms, key=lambda a: a.match is not None):
-        made[arm.id] = {}
-        for pair in pairs:
-            text = _text(arm, pair, edits, made, seed)
-            if text is None:
-                continue
-            faults, how = check(pair, arm, text, run_code=run_code)
-            made[arm.id][pair.id] = Rewrite(
-                pair.id, arm.id, None if faults else text, faults, 0, len(pair.rejected), len(text), how
-            )
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # tests of code run in processes of their own
+        for arm in sorted(arms, key=lambda a: a.match is not None):
+            texts = [(pair, _text(arm, pair, edits, made, seed)) for pair in pairs]
+            edited = [(pair, text) for pair, text in texts if text is not None]
+            made[arm.id] = {r.pair: r for r in pool.map(partial(_checked, arm, run_code), edited)}
     return made
+
+
+def _checked(arm: Arm, run_code: bool, edited: tuple[Pair, str]) -> Rewrite:
+    pair, text = edited
+    faults, how = check(pair, arm, text, run_code=run_code)
+    return Rewrite(pair.id, arm.id, None if faults else text, faults, 0, len(pair.rejected), len(text), how)
 
 
 def _text(
