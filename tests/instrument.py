@@ -125,7 +125,7 @@ class Run:
     """What each rule accepts of the candidates of one simulated run."""
 
     accepted: np.ndarray  # by recuse's rule
-    without_shams: np.ndarray  # the same without the predictive p
+    without_shams: np.ndarray  # the same by the sign flips of complete cases alone
     published: np.ndarray  # error above that of the original, in both orders averaged
     five_points: np.ndarray  # at least 5 points above the placebo, without a test
     decisions: tuple[Decision, ...]

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from recuse import stats
 from recuse.effects.accept import Decision, accept
-from recuse.effects.contrast import Effect, OrderEffect, contrast, core
+from recuse.effects.contrast import Effect, OrderEffect, contrast, core, gaps
 from recuse.effects.shams import Shams, spread_finding
 
 GROUPS = 400
@@ -170,6 +170,36 @@ def test_with_equal_errors_the_spreads_interval_is_the_chi_squared_one() -> None
     expected = [np.sqrt(sums / chi2.ppf(q, 4) - float((shams.errors**2).mean())) for q in (0.975, 0.025)]
     assert shams.spread().interval == pytest.approx(expected, rel=1e-3)
     assert Shams.of([effect("sham:0", 0.1)]).spread().reason == "fewer than two usable shams"
+
+
+def test_a_judge_that_falls_silent_where_it_would_be_right_shows_no_bias() -> None:
+    # The arm errs less than the placebo, but 60 % of its right verdicts never come: complete cases show 11 points.
+    rng = np.random.default_rng(2)
+    table = simulate(Judge(error=0.25, gap_sd=0.3), [-0.03], rng, groups=400)
+    at = table.at("bias:0")
+    failed = table.failed.copy()
+    failed[at] = (table.error[at] == 0) & (rng.random(failed[at].shape) < 0.6)
+    silent = replace(table, failed=failed)
+    shown, shams = contrast(silent, "bias:0"), [core(silent, f"sham:{i}") for i in range(10)]
+    assert shown.estimate == pytest.approx(0.109, abs=0.001)
+    assert one(accept([replace(shown, p_completed=None)], shams)).accepted  # by complete cases alone
+    found = one(accept([shown], shams))
+    low, groups = gaps(silent, "bias:0", "placebo", missing="low")
+    by_hand = stats.sign_flip_test(np.bincount(groups, weights=low), alternative="greater").pvalue
+    assert found.p == found.p_completed == by_hand > 0.5
+    assert found.status == "rejected"
+    assert "with missing verdicts against it" in found.reasons[0]
+
+
+def test_a_clear_effect_bears_a_few_missing_verdicts_and_none_missing_asks_for_no_completion() -> None:
+    table = simulate(Judge(refuses=0.01, gap_sd=0.3), [0.2], np.random.default_rng(0))
+    shams = [core(table, f"sham:{i}") for i in range(10)]
+    found = one(accept([contrast(table, "bias:0")], shams))
+    assert found.accepted
+    assert found.p_completed is not None
+    assert found.p_completed > found.p_flip
+    whole = simulate(Judge(gap_sd=0.3), [0.2], np.random.default_rng(0))
+    assert one(accept([contrast(whole, "bias:0")], [core(whole, f"sham:{i}") for i in range(10)])).p_completed is None
 
 
 def test_orders_reach_the_decision_from_real_contrasts() -> None:

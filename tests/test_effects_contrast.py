@@ -145,7 +145,7 @@ def test_the_core_is_the_contrast_and_influences_give_the_covariance_of_two_effe
     judge, rng = Judge(largest_group=3), np.random.default_rng(0)
     table = simulate(judge, [0.1], rng, groups=120, shams=1)
     whole, part = contrast(table, "bias:0"), core(table, "bias:0")
-    for name in ("estimate", "interval", "se", "p", "n", "groups", "error", "base_error"):
+    for name in ("estimate", "interval", "se", "p", "p_completed", "n", "groups", "error", "base_error"):
         assert getattr(part, name) == getattr(whole, name)
     drawn, products = [], []
     for _ in range(300):

@@ -13,6 +13,7 @@ from recuse.effects.shams import Shams
 MIN_SHAMS = 5
 OPPOSITE = 0.05  # level of the two one-sided tests for an opposite effect, shared between the orders
 _ROUNDING = 1e-12
+UNCHECKED = "whether the rewrites keep the truth could not be checked independently"
 
 Status = Literal["accepted", "candidate", "exploratory", "rejected"]
 
@@ -22,8 +23,9 @@ class Decision:
     """`status`: "accepted"; "candidate", all passed, but truth could not be checked independently; "exploratory", all
     passed, but too few shams; "rejected". `reasons` are those against acceptance, for people.
 
-    `p` is the larger of `p_flip` and `p_sham`; `q` adjusts it over all candidates by Benjamini-Hochberg, `q_by` by
-    Benjamini-Yekutieli.
+    `p` is the largest of `p_flip`, `p_sham` and, where verdicts are missing, `p_completed`: the flip p with each of
+    them against the effect, since a judge that falls silent where it would have been right shows no bias. `q` adjusts
+    `p` over all candidates by Benjamini-Hochberg, `q_by` by Benjamini-Yekutieli.
     """
 
     arm: str
@@ -32,6 +34,7 @@ class Decision:
     reasons: tuple[str, ...]
     p_flip: float
     p_sham: float | None
+    p_completed: float | None
     p: float
     q: float
     q_by: float
@@ -53,7 +56,8 @@ def accept(
     """Decide on all candidates of a run at once, from their effects and the shams' against the placebo.
 
     A candidate is accepted when Benjamini-Hochberg over all of them at `fdr` rejects "effect at most 0", its p being
-    the larger of the sign-flip p and the predictive p under the shams' scatter; the estimate reaches `min_effect`, also
+    the largest of the sign-flip p, the predictive p under the shams' scatter and, where verdicts are missing, the
+    sign-flip p with all of them against the effect; the estimate reaches `min_effect`, also
     less the upper limit of its excess of broken truth (`truth_excess`, by arm; 0 where it has none, None where truth
     cannot be checked independently); and neither order shows a significant opposite effect.
 
@@ -66,22 +70,23 @@ def accept(
     p_sham = [
         None if null.n < MIN_SHAMS else 1.0 if e.estimate is None or e.arm in gone else null.pvalue(e) for e in effects
     ]
-    p = [max(flip, sham or 0.0) for flip, sham in zip(p_flip, p_sham, strict=True)]
+    p_completed = [None if e.estimate is None or e.arm in gone else e.p_completed for e in effects]
+    p = [max(flip, sham or 0.0, done or 0.0) for flip, sham, done in zip(p_flip, p_sham, p_completed, strict=True)]
     q, q_by = stats.benjamini_hochberg(p).tolist(), stats.benjamini_yekutieli(p).tolist()
     decisions = []
     for i, effect in enumerate(effects):
         lost = excess.get(effect.arm, 0.0)
-        against = _reasons(effect, q[i], fdr, min_effect, lost, gone.get(effect.arm), _which(p_flip[i], p_sham[i]))
+        which = _which(p_flip[i], p_sham[i], p_completed[i])
+        against = _reasons(effect, q[i], fdr, min_effect, lost, gone.get(effect.arm), which)
         status: Status = "accepted"
         if against:
             status = "rejected"
         elif p_sham[i] is None:
             status, against = "exploratory", [f"{null.n} usable shams; acceptance needs {MIN_SHAMS}"]
         elif lost is None:
-            status, against = "candidate", ["whether the rewrites keep the truth could not be checked independently"]
-        decisions.append(
-            Decision(effect.arm, effect, status, tuple(against), p_flip[i], p_sham[i], p[i], q[i], q_by[i])
-        )
+            status, against = "candidate", [UNCHECKED]
+        shown = (p_flip[i], p_sham[i], p_completed[i], p[i], q[i], q_by[i])
+        decisions.append(Decision(effect.arm, effect, status, tuple(against), *shown))
     return tuple(decisions)
 
 
@@ -111,5 +116,7 @@ def _reasons(
     return reasons
 
 
-def _which(p_flip: float, p_sham: float | None) -> str:
-    return "beside the shams" if p_sham is not None and p_sham > p_flip else "by sign flips"
+def _which(p_flip: float, p_sham: float | None, p_completed: float | None) -> str:
+    """The test that is the weakest evidence."""
+    tests = {"by sign flips": p_flip, "beside the shams": p_sham, "with missing verdicts against it": p_completed}
+    return max(tests, key=lambda how: tests[how] or 0.0)

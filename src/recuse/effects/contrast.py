@@ -49,8 +49,9 @@ class Effect:
 
     The estimand: pairs for which both texts were usable and that have a verdict in every order of both arms. `reason`
     says why there is no estimate. `p` is the one-sided sign-flip test of the group sums ("the arm raises the error"),
-    exact for exchangeable arms; `p_bound` assumes no symmetry (`stats.minimum_effect_test`). `bounds` is the interval
-    over all completions of missing verdicts. `influence` (groups of the scores,): what each group adds to the
+    exact for exchangeable arms; `p_completed` is that test over all usable pairs with every missing verdict against the
+    effect, None where none is missing; `p_bound` assumes no symmetry (`stats.minimum_effect_test`). `bounds` is the
+    interval over all completions of missing verdicts. `influence` (groups of the scores,): what each group adds to the
     estimate's error; its sum of squares is `se` squared, and its products with another effect's the covariance.
     """
 
@@ -60,6 +61,7 @@ class Effect:
     interval: tuple[float, float] | None = None
     se: float | None = None
     p: float | None = None
+    p_completed: float | None = None
     p_bound: float | None = None
     n: int = 0
     groups: int = 0
@@ -117,7 +119,7 @@ def core(scores: Scores, arm: str, against: str = "placebo", *, level: float = 0
         return Effect(arm, against, None, reason=two.why_not())
     values, groups = two.gaps[kept].mean(axis=1), scores.group[kept]
     found = stats.clustered_mean(values, groups=groups, bounds=_GAPS, level=level)
-    test = stats.sign_flip_test(np.bincount(groups, weights=values), alternative="greater", seed=seed)
+    test = _raised(values, groups, seed)
     influence = _influence(values, groups, int(scores.group.max()) + 1)
     base = float(scores.error[two.b][kept].mean())
     return Effect(
@@ -127,6 +129,7 @@ def core(scores: Scores, arm: str, against: str = "placebo", *, level: float = 0
         found.interval,
         _standard_error(influence, found),
         test.pvalue,
+        two.p_completed(seed),
         n=found.n,
         groups=found.groups,
         method=f"{found.method}; p: {test.method}",
@@ -222,6 +225,11 @@ class _Two:
         high = [low[k] + s.failed[i] for k, i in enumerate((self.a, self.b))]
         return (low[0] - high[1]).mean(axis=1), (high[0] - low[1]).mean(axis=1)
 
+    def p_completed(self, seed: int) -> float | None:
+        if not self.scores.failed[[self.a, self.b]][:, self.usable].any():
+            return None
+        return _raised(self.completed[0][self.usable], self.scores.group[self.usable], seed).pvalue
+
     def bounds(self) -> tuple[float, float] | None:
         """From the lower limit with every missing verdict against the effect to the upper one with all in favour."""
         least, most = (self.mean(values, self.usable) for values in self.completed)
@@ -258,6 +266,11 @@ class _Two:
 
         rate = float(out.sum() / self.dealt.sum()) if self.dealt.any() else None
         return Excluded(int(out.sum()), rate, error(out), error(self.usable))
+
+
+def _raised(values: Floats, groups: Ints, seed: int) -> stats.TestResult:
+    """The one-sided sign-flip test of the group sums."""
+    return stats.sign_flip_test(np.bincount(groups, weights=values), alternative="greater", seed=seed)
 
 
 def _influence(values: Floats, groups: Ints, total: int) -> Floats:

@@ -32,6 +32,8 @@ def effect_finding(id: str, title: str, effect: Effect, **details: Any) -> Findi
                            ("failure_gap", effect.failures)):  # fmt: skip
         if estimate is not None:
             shown[name] = {"estimate": estimate.estimate, "interval": estimate.interval, "p": estimate.pvalue}
+    if effect.p_completed is not None:
+        shown["p_completed"] = effect.p_completed
     uninformative = [o.order for o in effect.by_order if not o.informative]
     if effect.ceiling:
         shown["uninformative"] = "the placebo arm errs so often that an effect has little room"

@@ -119,7 +119,11 @@ def _left_out(finding: Finding) -> str:
 
 def _p_q(finding: Finding) -> str:
     d = finding.details
-    told = {"by sign flips": d.get("p_flip"), "beside the shams": d.get("p_sham")}
+    told = {
+        "by sign flips": d.get("p_flip"),
+        "beside the shams": d.get("p_sham"),
+        "with missing verdicts against it": d.get("p_completed"),
+    }
     said = [f"p {text.p_value(p)} {how}" for how, p in told.items() if p is not None]
     return ", ".join(said + ([f"q {text.p_value(d['q'])}"] if d.get("q") is not None else []))
 
