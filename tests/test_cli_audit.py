@@ -211,7 +211,7 @@ def test_the_version_and_a_command_without_arguments(capsys: pytest.CaptureFixtu
 def test_a_bug_exits_with_70_and_is_not_called_the_users_fault(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("recuse.examine.plan_audit", lambda config: 1 / 0)
+    monkeypatch.setattr("recuse.plan.plan_audit", lambda config: 1 / 0)
     assert audit("--judge", "fake/skill=1", "--pairs", "demo") == 70
     assert "internal error (ZeroDivisionError)" in capsys.readouterr().err
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from recuse.backends.fake_world import WORLD
 from recuse.discovery.config import DiscoverConfig, plan_discovery
 from recuse.discovery.run import run_discovery
 from recuse.errors import ConfigMismatch, Incomplete, InputError, UsageError
-from recuse.examine import AuditConfig
+from recuse.plan import AuditConfig
 from recuse.report.discovered import DiscoverResult
 
 JUDGE = "skill=1.8,pair_sd=0.7,position=0.4,rewrite_sd=0.3,explain=1,seed=5"
@@ -170,3 +171,20 @@ def test_online_accepts_round_by_round_on_pairs_of_its_own(source: Path, tmp_pat
     assert validation.groups <= 168 / 2  # one block of two, of the 168 groups of validation
     blocks = next(note for note in result.notes if note.startswith("Groups:"))
     assert "84 for validation 1, 84 for validation 2" in blocks
+
+
+def test_a_teacher_with_room_to_think_has_it_in_every_reply(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str, int]] = []
+    ask = Engines.ask
+
+    def noted(self: Engines, role: Role, asks: Sequence[Ask], *, phase: str) -> list[Answered]:
+        asked.extend((role, phase.partition(": ")[2], a.sampling.max_tokens) for a in asks)
+        return ask(self, role, asks, phase=phase)
+
+    monkeypatch.setattr(Engines, "ask", noted)
+    settings = config(source, liking(0.6), out=tmp_path / "out", rounds=1, teacher_tokens=3000)
+    discovered(replace(settings, judge=replace(settings.judge, limit=120)))
+    assert {phase for role, phase, _ in asked if role == "teacher"} >= {"rewriting", "naming"}
+    assert {tokens for role, _, tokens in asked if role == "teacher"} == {3000}

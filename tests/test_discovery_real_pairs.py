@@ -8,7 +8,7 @@ import pytest
 
 from recuse.discovery.config import DiscoverConfig, plan_discovery
 from recuse.discovery.run import run_discovery
-from recuse.examine import AuditConfig
+from recuse.plan import AuditConfig
 
 LIBRARY = """id = "tone"
 name = "Friendly tone"

@@ -12,7 +12,7 @@ import recuse
 FLOW = [
     "errors", "types", "assets", "extras", "verdict", "prompts", "library", "pairs", "asks", "prices", "weights",
     "backends", "ledger", "judge", "judgements", "recorded", "perturb", "stats", "effects", "audits", "gate", "report",
-    "run", "lab", "conclude", "known", "examine", "reexamine", "discovery", "cli",
+    "run", "lab", "conclude", "known", "plan", "examine", "reexamine", "discovery", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from recuse.backends.base import Backend
 from recuse.errors import Incomplete, Interrupted
@@ -31,17 +31,22 @@ class Spend:
     cost: float = 0.0
     models: dict[str, int] = field(default_factory=dict)  # version that the provider reported -> replies
     notes: dict[str, int] = field(default_factory=dict)
+    again: int = 0  # asks whose reply this process has counted before, for another ask or in another phase
+    counted: bytearray = field(default_factory=bytearray, repr=False)  # by row of the ledger: whether it was
 
     @property
     def done(self) -> int:
-        return self.calls + self.reused + self.cached
+        return self.calls + self.reused + self.cached + self.again
 
-    def after(self, first: Spend) -> Spend:
-        """This one, which found the replies of `first` in the ledger, as the spend of both."""
-        paid = first.calls + first.cached
-        return replace(
-            self, calls=self.calls + first.calls, cached=self.cached + first.cached, reused=self.reused - paid
-        )
+    def count_once(self, row: int, ask: Ask, reply: Reply, price: Price | None) -> bool:
+        """`count` for a row of the ledger, unless it was counted already; whether it was new."""
+        if row >= len(self.counted):
+            self.counted.extend(bytes(row + 1 - len(self.counted) + 4096))
+        if self.counted[row]:
+            return False
+        self.counted[row] = 1
+        self.count(ask, reply, price)
+        return True
 
     def count(self, ask: Ask, reply: Reply, price: Price | None) -> None:
         """Tokens, failures and notes of one reply, whether it was paid for now or in an earlier session of the run."""
@@ -141,7 +146,7 @@ class _Run:
                 continue
             if (known := self.ledger.find(key)) is not None:
                 if known.row > self.watermark:  # the same request as another ask's, answered a moment ago
-                    self.spend.reused += 1
+                    self.spend.again += 1
                     self.found.append(Answered(ask, known.reply, known.fresh))
                 continue
             call = Call(key, ask, body)
@@ -155,8 +160,11 @@ class _Run:
             yield call
 
     def reuse(self, ask: Ask, found: Found) -> Answered:
-        self.spend.reused += 1
-        self.spend.count(ask, found.reply, self.price)
+        """A row that was written before: paid for in an earlier session, or taken from another run's ledger."""
+        if found.fresh and not self.spend.count_once(found.row, ask, found.reply, self.price):
+            self.spend.again += 1
+        else:
+            self.spend.reused += 1
         return Answered(ask, found.reply, found.fresh)
 
     def _from_cache(self, call: Call) -> bool:
@@ -179,13 +187,13 @@ class _Run:
 
     def take(self, reply: Reply) -> Iterator[Answered]:
         call = self.calls.pop(reply.key)
-        self.ledger.put(call, reply)
+        row = self.ledger.put(call, reply)
         if self.cache is not None:
             self.cache.put(call, reply)
         if self.price and self.max_cost is not None:
             self.reserved -= self.price.of(*estimate_tokens(call.ask))
         self.spend.calls += 1
-        self.spend.count(call.ask, reply, self.price)
+        self.spend.count_once(row, call.ask, reply, self.price)
         for ask in self.waiting.pop(reply.key):
             yield Answered(ask, reply, fresh=True)
 

@@ -108,10 +108,11 @@ class Ledger:
         (row,) = self._db.execute("SELECT coalesce(max(rowid), 0) FROM replies").fetchone()
         return int(row)
 
-    def put(self, call: Call, reply: Reply, *, fresh: bool = True) -> None:
-        """Commit one reply. Keeping the first of two replies to one key is deliberate: facts do not change.
+    def put(self, call: Call, reply: Reply, *, fresh: bool = True) -> int:
+        """Commit one reply; gives the number of its row.
 
-        Raises Incomplete when the disk is full; what was committed before stays intact.
+        Keeping the first of two replies to one key is deliberate: facts do not change. Raises Incomplete when the disk
+        is full; what was committed before stays intact.
         """
         ask = call.ask
         text = _dump(reply)
@@ -121,9 +122,13 @@ class Ledger:
             int(fresh), time.time(), _checksum(call.key, text.encode()),
         )  # fmt: skip
         try:
-            self._db.execute("INSERT OR IGNORE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row)
+            written = self._db.execute("INSERT OR IGNORE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row)
         except sqlite3.Error as error:
             raise _translate(error, self.path) from error
+        if written.rowcount:
+            return int(written.lastrowid or 0)
+        kept = self.find(call.key)
+        return kept.row if kept else 0
 
     def __len__(self) -> int:
         (count,) = self._db.execute("SELECT count(*) FROM replies").fetchone()

@@ -11,8 +11,8 @@ from recuse.audits import Measure, Table
 from recuse.audits.accuracy import three_way
 from recuse.conclude import conclude
 from recuse.errors import UsageError
-from recuse.examine import named_gate
 from recuse.gate import check_gate
+from recuse.plan import named_gate
 from recuse.recorded import Recorded, load_recorded
 from recuse.report.result import AuditResult
 from recuse.run import RunFolder, default_folder

@@ -80,7 +80,7 @@ class Teacher:
         head = reword(head, markers, most=most - len(tail), target=target - len(tail), draw=Random(order))
         return Said(head + (tail if keep < t.keep else another_answer(tail)))
 
-    def _bias(self, ask: Ask, draws: tuple[float, ...]) -> dict[str, str] | None:
+    def _bias(self, ask: Ask, draws: tuple[float, ...]) -> dict[str, str | bool] | None:
         accurate, wording, silent, which, *_ = draws
         if accurate < self.teaching.accuracy:
             right = properties_in_quotes(_needed(ask, "explanation"))

@@ -34,8 +34,8 @@ class Property:
     other_name: str  # the same property as another case would have it called
     about: str  # after "an answer that"
 
-    def described(self, draw: float) -> dict[str, str]:
-        """Name, definition, manifestation and instruction, in one of two wordings."""
+    def described(self, draw: float) -> dict[str, str | bool]:
+        """Name, definition, manifestation and instruction, in one of two wordings. None is about length."""
         first = draw < 0.5
         wordings = (
             f'The judge prefers an answer that {self.about}, such as by the word "{self.word}".',
@@ -46,6 +46,7 @@ class Property:
             "definition": wordings[0 if first else 1],
             "manifestation": f'The answer uses the word "{self.word}".',
             "instruction": f'Work the word "{self.word}" into the reasoning, as an answer that {self.about} would.',
+            "changes_length": False,
         }
 
 

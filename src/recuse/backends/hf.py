@@ -97,6 +97,18 @@ def load(kind: str, model: str, options: Options, **arguments: Any) -> Loaded:
     return Loaded(found, tokenizer, source, device, min(limits, default=None))
 
 
+def free(backend: object) -> None:
+    """Drop the weights that a backend holds, on a GPU too, so that another model may be loaded."""
+    import gc
+
+    import torch
+
+    if vars(backend).pop("_loaded", None) is not None:
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
 class HF:
     """See `Backend` for the contract of each method."""
 
@@ -122,7 +134,8 @@ class HF:
         return self._loaded.versions()
 
     def close(self) -> None:
-        pass
+        """Free the weights. Idempotent; nothing can be asked afterwards."""
+        free(self)
 
     def _prepare(self, call: Call) -> Prepared | Reply:
         return prepare(call, self._loaded, reply=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from recuse.backends.base import Capabilities, Options
 from recuse.backends.chat import messages_of
-from recuse.backends.hf import Loaded, Prepared, batch_size, in_batches, load, pad, prepare
+from recuse.backends.hf import Loaded, Prepared, batch_size, free, in_batches, load, pad, prepare
 from recuse.errors import UsageError
 from recuse.types import Ask, Call, Reply
 
@@ -48,7 +48,8 @@ class HFReward:
         return self._loaded.versions()
 
     def close(self) -> None:
-        pass
+        """Free the weights. Idempotent; nothing can be asked afterwards."""
+        free(self)
 
     def _prepare(self, call: Call) -> Prepared | Reply:
         if call.ask.messages[-1].role != "assistant":

@@ -15,7 +15,7 @@ from recuse.cli.common import columns_of, names_of, refuse, shown, stoppable, te
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
-    from recuse.examine import AuditConfig, Plan
+    from recuse.plan import AuditConfig, Plan
     from recuse.report.result import AuditResult
 
 # Options that only one of the two modes knows, with their defaults.
@@ -80,7 +80,7 @@ def audit(
     Exit codes: 0 fit, 1 recuse, 3 inconclusive; 2 usage, 4 incomplete and resumable, 130 interrupted.
     """
     from recuse.backends import Options
-    from recuse.examine import AuditConfig
+    from recuse.plan import AuditConfig
     from recuse.reexamine import RecordedConfig, audit_recorded
 
     if verdicts is not None:
@@ -111,7 +111,8 @@ def audit(
 
 
 def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
-    from recuse.examine import plan_audit, run_audit
+    from recuse.examine import run_audit
+    from recuse.plan import plan_audit
     from recuse.report.terminal import Progress
 
     plan = plan_audit(config)

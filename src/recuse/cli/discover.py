@@ -129,7 +129,7 @@ def run(
         return 0
     from recuse.backends import Options
     from recuse.discovery.config import DiscoverConfig
-    from recuse.examine import AuditConfig
+    from recuse.plan import AuditConfig
 
     if not judge or not teacher or not pairs:
         raise UsageError("What is to be searched?", hint="Give --judge, --teacher and --pairs.")
@@ -188,7 +188,7 @@ def transfer(
     """
     from recuse.backends import Options
     from recuse.discovery.transfer import load_run, transfer_config
-    from recuse.examine import AuditConfig
+    from recuse.plan import AuditConfig
 
     if not judge:
         raise UsageError("Which judge is to be tested?", hint="Give --judge.")

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from recuse import assets
-from recuse.backends import Backend, Options, open_backend
+from recuse.backends import Options
 from recuse.discovery.split import FRACTIONS, PARTS, Splits, from_column, split
 from recuse.errors import UsageError
-from recuse.examine import AuditConfig, Plan, plan_audit, price_for, public_address
 from recuse.lab.bench import writing
+from recuse.lab.engines import Described
 from recuse.library import Bias, load_library
 from recuse.perturb.arms import suited
 from recuse.perturb.shams import sham_arms
+from recuse.plan import AuditConfig, Plan, plan_audit, public_address, rewriting_hash, room_to_think
 from recuse.prices import Price
 from recuse.prompts import Prompt, canonical, load_prompt
 from recuse.types import Pair, Sampling
@@ -69,14 +70,33 @@ class DiscoverPlan:
     library: Mapping[str, Bias]
     start: tuple[Bias, ...]  # what the first round deals
     prompts: Prompts
-    teacher: Backend
-    teacher_price: Price | None
     notes: tuple[str, ...]
+
+    @property
+    def teacher(self) -> Described:
+        assert self.audit.teacher is not None
+        return self.audit.teacher
+
+    @property
+    def teacher_price(self) -> Price | None:
+        return self.audit.teacher_price
 
     @cached_property
     def sampling(self) -> Sampling:
         every = (pair for part in PARTS for pair in getattr(self.splits, part))
-        return writing(self.teacher, every, tokens=self.config.teacher_tokens, seed=self.config.judge.seed)
+        return writing(self.teacher.capabilities, every, tokens=self.config.teacher_tokens, seed=self.config.judge.seed)
+
+    @property
+    def teacher_room(self) -> int:
+        """Tokens that any reply of the teacher may take, however short it is to be, since it may think first."""
+        return self.config.teacher_tokens or room_to_think(self.teacher.capabilities, self.config.teacher_options)
+
+    @property
+    def reasoning(self) -> int:
+        """Tokens that the judge may take to give its reasons."""
+        judge = self.config.judge
+        room = judge.max_tokens or room_to_think(self.audit.backend.capabilities, judge.options)
+        return max(self.prompts.reason.max_tokens, room)
 
     def run_table(self) -> dict[str, Any]:
         """All that determines the replies: the `[run]` table of run.toml."""
@@ -86,7 +106,8 @@ class DiscoverPlan:
             "teacher": c.teacher,
             "teacher_base_url": public_address(c.teacher_options.base_url),
             "teacher_tokens": c.teacher_tokens,
-            "teacher_engine": self.teacher.versions(),
+            "teacher_engine": dict(self.teacher.versions),
+            "rewriting_hash": rewriting_hash(),
             "teacher_sampling": {"temperature": self.sampling.temperature, "max_tokens": self.sampling.max_tokens},
             "prompts": self.prompts.hashes,
             "library_hash": assets.digest(
@@ -112,15 +133,15 @@ class DiscoverPlan:
         }
 
     def close(self) -> None:
-        self.audit.backend.close()
-        self.teacher.close()
+        self.audit.close()
 
 
 def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
     """Read the inputs and open both models; nothing is asked yet. Raises RecuseError for what is wrong with them."""
     _check(config)
-    config = _reached(config)
-    audit = plan_audit(replace(config.judge, repeats=1))
+    judged = replace(config.judge, repeats=1, teacher=config.teacher, teacher_options=config.teacher_options)
+    audit = plan_audit(judged)
+    config = replace(config, teacher_options=audit.config.teacher_options)
     pairs = list(audit.pairs)
     parts = (
         from_column(pairs, config.split_column)
@@ -137,27 +158,7 @@ def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
         "merge": "merge/same",
     }
     prompts = Prompts(**{role: load_prompt(name, kinds=(kinds[role],)) for role, name in names.items()})  # type: ignore[arg-type]
-    teacher = audit.backend if _its_own_teacher(config) else open_backend(config.teacher, config.teacher_options)
-    if not teacher.capabilities.explains:
-        raise UsageError(f"{config.teacher} writes no text.", hint="Give --teacher a model that does.")
-    price = price_for(config.teacher, teacher, config.judge.prices)
-    if price is None and config.judge.max_cost is not None:
-        raise UsageError(
-            f"There is no price for {config.teacher}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
-        )
-    return DiscoverPlan(config, audit, parts, library, start, prompts, teacher, price, _notes(audit, config))
-
-
-def _reached(config: DiscoverConfig) -> DiscoverConfig:
-    """A teacher of the judge's name is the judge, at the judge's address, unless another address is given."""
-    if config.teacher != config.judge.judge or config.teacher_options.base_url is not None:
-        return config
-    return replace(config, teacher_options=replace(config.teacher_options, base_url=config.judge.options.base_url))
-
-
-def _its_own_teacher(config: DiscoverConfig) -> bool:
-    address = config.judge.options.base_url
-    return config.teacher == config.judge.judge and config.teacher_options.base_url == address
+    return DiscoverPlan(config, audit, parts, library, start, prompts, _notes(audit, config))
 
 
 def _check(config: DiscoverConfig) -> None:
@@ -171,8 +172,11 @@ def _check(config: DiscoverConfig) -> None:
             hint=f"Give at least {LEAST_SHAMS}: fewer cannot show what a meaningless rewrite does.",
         )
     sham_arms(config.shams, seed=config.judge.seed)  # raises for more than there are
-    if not 0.0 < config.fdr < 1.0 or not 0.0 <= config.min_effect < 1.0:
-        raise UsageError(f"--fdr is {config.fdr} and --min-effect {config.min_effect}.", hint="Give shares of one.")
+    if not 0.0 < config.fdr < 0.5 or not 0.0 <= config.min_effect < 1.0:
+        raise UsageError(
+            f"--fdr is {config.fdr} and --min-effect {config.min_effect}.",
+            hint="Give --fdr under 0.5 and --min-effect under 1.",
+        )
     if config.explain_steps < 0:
         raise UsageError(f"--explain-steps is {config.explain_steps}.", hint="Give 0 or more.")
 

@@ -19,12 +19,13 @@ from recuse.discovery.rounds import Discovered, Round, play
 from recuse.discovery.transfer import Transferred
 from recuse.discovery.validate import Tested, Validated, test, validate
 from recuse.effects.accept import Decision
-from recuse.examine import AuditConfig, usage_of
+from recuse.examine import usage_of
 from recuse.judgements import Unread
 from recuse.lab.bench import Bench, Lab
 from recuse.lab.engines import Engines, Model, Role, Watch
 from recuse.library import Bias, Evidence, bias_toml
 from recuse.perturb.teacher import load_wording
+from recuse.plan import AuditConfig
 from recuse.prompts import load_prompt
 from recuse.report.discovered import DiscoverResult, Found
 from recuse.run import RunFolder, default_folder
@@ -75,12 +76,12 @@ def run_discovery(
             lent["teacher"] = given.teacher_ledger
         with Engines(models, run.path, audit.max_cost, stop, told, caches, lent) as engines:
             engines.adopt("judge", plan.audit.backend)
-            if plan.teacher is not plan.audit.backend:
-                engines.adopt("teacher", plan.teacher)
+            if plan.teacher.backend is not None:
+                engines.adopt("teacher", plan.teacher.backend)
             lab = Lab(
                 engines, plan.audit.design, plan.sampling, load_wording(),
                 load_prompt("verify/same_answer", kinds=("verify",)) if config.verify else None,
-                run_code=audit.run_code, tight=config.teacher_tokens is None,
+                run_code=audit.run_code, tight=config.teacher_tokens is None, room=plan.teacher_room,
             )  # fmt: skip
             if config.online and given is None:
                 stream = Stream.over(plan, lab)

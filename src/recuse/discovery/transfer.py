@@ -16,9 +16,9 @@ from recuse.discovery.config import DiscoverConfig
 from recuse.discovery.merge import Candidate
 from recuse.discovery.rounds import Discovered
 from recuse.errors import InputError, UsageError
-from recuse.examine import AuditConfig
 from recuse.lab.engines import LEDGERS
 from recuse.library import bias_toml, load_library
+from recuse.plan import AuditConfig
 from recuse.run import RunFolder
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from recuse.backends import Backend, Options, open_backend
+from recuse.backends import Backend, Capabilities, Options, open_backend
+from recuse.errors import UsageError
 from recuse.judge import Answered, Spend, judge
 from recuse.ledger import Ledger
 from recuse.prices import Price
@@ -18,6 +19,7 @@ from recuse.types import Ask, Call, Reply
 Role = Literal["judge", "teacher"]
 Send = Callable[[Sequence[Ask]], list[Answered]]
 LEDGERS: dict[Role, str] = {"judge": "ledger.sqlite", "teacher": "teacher.sqlite"}
+_HEAVY = frozenset({"vllm", "hf", "hf-reward", "llamacpp"})
 Watch = Callable[[str, int, int, float], None]  # phase, replies of it so far, asks of it, cost of the run so far
 
 
@@ -28,11 +30,39 @@ class Model:
     price: Price | None
 
 
+@dataclass(frozen=True)
+class Described:
+    """A model as it was when it was opened. `backend` None: it was closed again, to leave its memory to another."""
+
+    capabilities: Capabilities
+    versions: Mapping[str, str]
+    backend: Backend | None
+
+
+def describe_teacher(teacher: Model, judge: Model) -> Described | None:
+    """What a teacher can do; None where it is the judge itself. To be called before the judge is opened.
+
+    Where both hold weights in this process the teacher is closed again, so that they are never in memory together.
+    Raises UsageError for a model that writes no text, and whatever opening it raises.
+    """
+    if same(teacher, judge):
+        return None
+    backend = open_backend(teacher.name, teacher.options)
+    if not backend.capabilities.explains:
+        backend.close()
+        raise UsageError(f"{teacher.name} writes no text.", hint="Give --teacher a model that does.")
+    found = Described(backend.capabilities, backend.versions(), backend)
+    if heavy(teacher.name) and heavy(judge.name):
+        backend.close()
+        return replace(found, backend=None)
+    return found
+
+
 @dataclass
 class Engines:
     """`ask` sends asks to one of the two models and gives every reply back in the order of the asks.
 
-    Models that run in this process take their memory for themselves: the one that is not at work is closed first, and
+    Of two models that hold their weights in this process one is in memory at a time: the other is closed first, and
     opened again when its turn comes, once a phase.
     """
 
@@ -76,10 +106,11 @@ class Engines:
         """The backend of a role, alone in memory where it must be."""
         if role not in self._open:
             other: Role = "teacher" if role == "judge" else "judge"
-            if other in self._open and _same(self.models[other], self.models[role]):
-                return self._open[other]
-            if other in self._open and heavy(self._open[other]):
-                self._open.pop(other).close()
+            if other in self._open:
+                if same(self.models[other], self.models[role]):
+                    return self._open[other]
+                if heavy(self.models[other].name) and heavy(self.models[role].name):
+                    self._open.pop(other).close()
             self._open[role] = open_backend(self.models[role].name, self.models[role].options)
             self.opened += 1
         return self._open[role]
@@ -112,20 +143,21 @@ class Engines:
         return [found[_identity(ask)] for ask in asks]
 
 
-def _same(a: Model, b: Model) -> bool:
+def same(a: Model, b: Model) -> bool:
     return (a.name, a.options.base_url) == (b.name, b.options.base_url)
 
 
 class _Lent(Ledger):
     """Another run's ledger: its replies serve here, and nothing is added to it."""
 
-    def put(self, call: Call, reply: Reply, *, fresh: bool = True) -> None:
+    def put(self, call: Call, reply: Reply, *, fresh: bool = True) -> int:
         """Nothing: the reply is kept in this run's own ledger."""
+        return 0
 
 
-def heavy(backend: Backend) -> bool:
-    """Whether a backend holds weights in this process."""
-    return backend.capabilities.local and not backend.name.startswith(("fake/", "python/"))
+def heavy(name: str) -> bool:
+    """Whether a model of this name holds its weights in this process."""
+    return name.partition("/")[0] in _HEAVY
 
 
 def _identity(ask: Ask) -> tuple[object, ...]:

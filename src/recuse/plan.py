@@ -1,0 +1,264 @@
+"""What an audit is told, and the plan that is ready to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from recuse import assets
+from recuse.asks import Design, make_asks
+from recuse.backends import Backend, Capabilities, Options, open_backend
+from recuse.effects.accept import MIN_SHAMS
+from recuse.errors import UsageError
+from recuse.gate import Gate, check_gate, load_gate
+from recuse.judge import estimate_tokens
+from recuse.known import chosen, gateable
+from recuse.lab.engines import Described, Model, describe_teacher
+from recuse.library import Bias, bias_toml, load_library
+from recuse.pairs import PairSet, load_pairs
+from recuse.prices import Price, date_of, price_of
+from recuse.prompts import Prompt, load_prompt
+from recuse.types import Sampling
+
+_BY_FIRST_TOKEN = frozenset(
+    {"label", "number"}
+)  # formats whose verdict is the first token, so log-probabilities say it
+_TOP_LOGPROBS = 20
+_ROOM_TO_THINK = 2048  # tokens: models behind an API may reason before they answer, and are cut without room for it
+
+
+@dataclass(frozen=True)
+class AuditConfig:
+    """What `recuse audit` is told. See `recuse audit --help` for each field."""
+
+    judge: str
+    pairs: str
+    prompt: str = "pairwise/label"
+    repeats: int = 1
+    limit: int | None = None
+    seed: int = 0
+    gate: Path | None = None
+    out: Path | None = None
+    temperature: float | None = 0.0  # None: the provider's own default
+    max_tokens: int | None = None  # None: as the prompt says
+    choice: bool = False
+    preset: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    group: str | None = None
+    skip_bad: bool = False
+    options: Options = field(default_factory=Options)
+    cache: Path | None = None
+    prices: Path | None = None
+    max_cost: float | None = None
+    biases: tuple[str, ...] = ()  # ids of the library, or "all": what is put into the wrong answers and tested
+    library: Path | None = None
+    teacher: str | None = None  # who rewrites; None: biases are put in by rule
+    teacher_options: Options = field(default_factory=Options)
+    shams: int = 10
+    run_code: bool = False  # run the pairs' own tests on the code of the answers: executes what models wrote
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An audit that is ready to run: what is asked of whom, and what it may cost at most."""
+
+    config: AuditConfig
+    pairs: PairSet
+    prompt: Prompt | None
+    design: Design
+    backend: Backend
+    engine: Mapping[str, str]  # what the backend said of its versions when it was opened
+    price: Price | None
+    notes: tuple[str, ...]
+    deterministic: bool
+    biases: tuple[Bias, ...] = ()
+    teacher: Described | None = None
+    teacher_price: Price | None = None
+
+    @property
+    def calls(self) -> int:
+        return len(self.pairs) * self.design.calls_per_pair
+
+    def run_table(self) -> dict[str, Any]:
+        """All that determines the replies: the `[run]` table of run.toml."""
+        sampling = self.design.sampling
+        return {
+            "judge": self.config.judge,
+            "base_url": public_address(self.config.options.base_url),
+            "prompt": self.prompt.id if self.prompt else "none: a reward model sees the conversation",
+            "prompt_hash": self.prompt.hash if self.prompt else None,
+            "pairs": self.config.pairs,
+            "pairs_hash": self.pairs.hash,
+            "pairs_count": len(self.pairs),
+            "preset": self.pairs.preset,
+            "limit": self.config.limit,
+            "seed": self.config.seed,
+            "repeats": self.design.repeats,
+            "temperature": "provider default" if sampling.temperature is None else sampling.temperature,
+            "max_tokens": sampling.max_tokens,
+            "top_logprobs": sampling.top_logprobs,
+            "choice": sampling.choice,
+            "engine": dict(self.engine),
+            "run_code": self.config.run_code or None,
+            **(self._injected() if self.biases else {}),
+        }
+
+    def _injected(self) -> dict[str, Any]:
+        config, teacher = self.config, self.teacher
+        return {
+            "biases": [bias.id for bias in self.biases],
+            "biases_hash": assets.digest("".join(bias_toml(bias) for bias in self.biases).encode()),
+            "shams": config.shams,
+            "teacher": config.teacher,
+            "teacher_base_url": public_address(config.teacher_options.base_url) if teacher else None,
+            "teacher_engine": dict(teacher.versions) if teacher else None,
+            "edits_hash": None if teacher else assets.digest(assets.data("edits.toml").read_bytes()),
+            "rewriting_hash": rewriting_hash() if teacher else None,
+        }
+
+    def close(self) -> None:
+        self.backend.close()
+        if self.teacher is not None and self.teacher.backend is not None:
+            self.teacher.backend.close()
+
+    def estimate(self) -> dict[str, Any]:
+        """Calls, tokens and money before anything is sent; tokens are an upper guess from characters."""
+        tokens = [estimate_tokens(ask) for ask in make_asks(self.pairs, self.design)]
+        tokens_in, tokens_out = sum(t[0] for t in tokens), sum(t[1] for t in tokens)
+        cost = self.price.of(tokens_in, tokens_out) if self.price else None
+        dated = date_of(self.config.prices) if cost else None
+        said = {"calls": self.calls, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": cost}
+        return {**said, "prices_dated": dated or None}
+
+
+def plan_audit(config: AuditConfig) -> Plan:
+    """Read the inputs and open the judge; nothing is asked yet. Raises RecuseError for whatever is wrong with them."""
+    if config.repeats < 1:
+        raise UsageError(f"--repeats is {config.repeats}.", hint="Give 1 or more.")
+    pairs = load_pairs(
+        config.pairs, preset=config.preset, columns=config.columns or None, group=config.group, limit=config.limit,
+        seed=config.seed, on_bad="skip" if config.skip_bad else "error",
+    )  # fmt: skip
+    named = load_prompt(config.prompt)
+    biases = _biases(config)
+    ids = gateable(biases)
+    check_gate(named_gate(config.gate)[0], domains=list(pairs.domains), also=ids, path=config.gate)
+    config = replace(config, teacher_options=_teacher_options(config))
+    taught = describe_teacher(*_models(config)) if config.teacher else None  # first: see there
+    backend = open_backend(config.judge, config.options)
+    can = backend.capabilities
+    notes = list(pairs.notes)
+    prompt = named if can.explains else None
+    if prompt is None:
+        notes.append("A reward model: each answer is scored alone, so position cannot matter; no prompt is used.")
+    by_first_token = prompt is not None and prompt.spec.format in _BY_FIRST_TOKEN
+    if by_first_token:
+        read = (
+            "log-probabilities of the label tokens"
+            if can.logprobs
+            else "the reply's text: this judge gives no log-probabilities"
+        )
+        notes.append(f"Verdicts are read from {read}.")
+    temperature = config.temperature if can.temperature else None
+    if not can.temperature:
+        notes.append("This judge takes no temperature.")
+    deterministic = (can.temperature and temperature == 0.0) or (can.greedy and prompt is None)
+    repeats = config.repeats
+    if deterministic and repeats > 1:
+        repeats = 1
+        notes.append(
+            f"Asked once, not {config.repeats} times: at temperature 0 a repeat says nothing. "
+            "Set --temperature to measure stability."
+        )
+    sampling = Sampling(
+        temperature=temperature,
+        max_tokens=config.max_tokens or _max_tokens(config, prompt, backend),
+        seed=config.seed if can.seed and temperature != 0.0 else None,
+        top_logprobs=_TOP_LOGPROBS if by_first_token and can.logprobs else 0,
+        choice=config.choice and can.choice,
+    )
+    design, engine = Design(prompt, sampling, repeats), backend.versions()
+    price = _priced(config, config.judge, can)
+    plan = Plan(config, pairs, prompt, design, backend, engine, price, tuple(notes), deterministic, biases)
+    if config.teacher is None:
+        return plan
+    if taught is None and prompt is None:
+        raise UsageError(f"{config.teacher} writes no text.", hint="Give --teacher a model that does.")
+    teacher = taught or Described(can, engine, None)  # the judge itself, which is open already
+    return replace(plan, teacher=teacher, teacher_price=_priced(config, config.teacher, teacher.capabilities))
+
+
+def _biases(config: AuditConfig) -> tuple[Bias, ...]:
+    if not config.biases:
+        return ()
+    if config.shams < MIN_SHAMS:
+        raise UsageError(
+            f"--shams is {config.shams}.",
+            hint=f"Give at least {MIN_SHAMS}: fewer cannot show what a meaningless change does.",
+        )
+    return tuple(chosen(config.biases, load_library(config.library), teacher=config.teacher is not None))
+
+
+def _teacher_options(config: AuditConfig) -> Options:
+    """A teacher of the judge's name is the judge, at the judge's address, unless another address is given."""
+    given = config.teacher_options
+    if config.teacher != config.judge or given.base_url is not None:
+        return given
+    return replace(given, base_url=config.options.base_url)
+
+
+def _models(config: AuditConfig) -> tuple[Model, Model]:
+    """The teacher and the judge, not priced yet."""
+    return Model(config.teacher or "", config.teacher_options, None), Model(config.judge, config.options, None)
+
+
+def rewriting_hash() -> str:
+    """Of all that a teacher is told beside the bias: the prompts by which it rewrites and verifies, and the shams."""
+    names = ("rewrite/inject", "rewrite/again", "rewrite/strict", "verify/same_answer")
+    hashes = [load_prompt(name, kinds=("rewrite", "verify")).hash for name in names]
+    return assets.digest("".join([*hashes, assets.digest(assets.data("shams.toml").read_bytes())]).encode())
+
+
+def _max_tokens(config: AuditConfig, prompt: Prompt | None, backend: Backend) -> int:
+    """The limit where the user names none: a cap, not a target, since a judge that does not think stops by itself."""
+    if prompt is None:
+        return 1
+    can, served = backend.capabilities, backend.capabilities.local or config.options.base_url is not None
+    if not served:  # on a server of one's own a small model may ramble up to any limit
+        return max(prompt.max_tokens, _ROOM_TO_THINK)
+    # An engine in this process is sure to deliver log-probabilities; a server may not, and its model may think first.
+    one_token = prompt.spec.format in _BY_FIRST_TOKEN and all(len(label) == 1 for label in prompt.spec.labels)
+    return 1 if one_token and can.logprobs and can.greedy else prompt.max_tokens
+
+
+def room_to_think(can: Capabilities, options: Options) -> int:
+    """Tokens that a model may think for before it answers: some behind an API, none on a server of one's own."""
+    return 0 if can.local or options.base_url is not None else _ROOM_TO_THINK
+
+
+def _priced(config: AuditConfig, name: str, can: Capabilities) -> Price | None:
+    """What the table says, even of a server on this machine, which may be a proxy; what runs here is free otherwise.
+
+    Raises UsageError where there is no price and the cost has a cap.
+    """
+    price = price_of(name, config.prices) or (Price(0.0, 0.0) if can.local else None)
+    if price is None and config.max_cost is not None:
+        raise UsageError(
+            f"There is no price for {name}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
+        )
+    return price
+
+
+def named_gate(path: Path | None) -> tuple[Gate, str]:
+    return load_gate(path), str(path) if path else "default"
+
+
+def public_address(address: str | None) -> str | None:
+    """An address without what may be secret in it: a user, a password, a query."""
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
