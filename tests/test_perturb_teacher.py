@@ -11,7 +11,7 @@ from instant import Backwards, Instant
 
 from recuse.judge import Answered, Spend, judge
 from recuse.ledger import Ledger
-from recuse.perturb.arms import Arm
+from recuse.perturb.arms import Arm, Rewrite
 from recuse.perturb.closing import set_aside
 from recuse.perturb.teacher import Rewritten, Verifier, rewrite_all, tally
 from recuse.prompts import load_prompt
@@ -214,7 +214,7 @@ def test_one_broken_answer_in_twenty_is_borne_and_that_pair_is_left_out() -> Non
 
 def test_an_arm_that_breaks_more_is_written_once_more_with_the_stricter_prompt() -> None:
     pairs = [quiz(i) for i in range(20)]
-    teacher = breaking(pairs, {"p4", "p9"}, heals=True)
+    teacher = breaking(pairs, {"p4", "p9", "p13"}, heals=True)
     done = rewrite_all([(NEUTRAL, pairs), (BOLD, pairs)], teacher, sampling=WRITE)
     assert (done.void, done.strict) == ({}, {"bias:bold"})
     assert [(len(batch), {ask.arm for ask in batch}) for batch in teacher.batches] == [
@@ -225,10 +225,43 @@ def test_an_arm_that_breaks_more_is_written_once_more_with_the_stricter_prompt()
 
 def test_an_arm_that_stays_broken_is_void_and_says_why() -> None:
     pairs = [quiz(i) for i in range(20)]
-    done = rewrite_all([(NEUTRAL, pairs), (BOLD, pairs)], breaking(pairs, {"p4", "p9"}, heals=False), sampling=WRITE)
-    assert done.void == {"bias:bold": "2 of 20 rewrites have another final answer, also with the stricter prompt"}
+    done = rewrite_all(
+        [(NEUTRAL, pairs), (BOLD, pairs)], breaking(pairs, {"p4", "p9", "p13"}, heals=False), sampling=WRITE
+    )
+    assert done.void == {"bias:bold": "3 of 20 rewrites have another final answer, also with the stricter prompt"}
     assert done.strict == {"bias:bold"}
     assert tally(done.rewrites["placebo"].values()).usable == 20
+
+
+def test_two_broken_answers_of_a_few_are_no_rate_and_stages_are_counted_together() -> None:
+    pairs = [quiz(i) for i in range(20)]
+    teacher = breaking(pairs, {"p1", "p3", "p8"}, heals=True)
+    made: dict[str, dict[str, Rewrite]] = {}
+    prompts, strict = [], set[str]()
+    for stage in (pairs[:5], pairs[5:10], pairs[10:]):
+        before = len(teacher.asks)
+        done = rewrite_all([(BOLD, stage)], teacher, sampling=WRITE, known=made, strict=strict)
+        assert done.void == {}
+        made = {"bias:bold": made.get("bias:bold", {}) | done.rewrites["bias:bold"]}
+        strict |= done.strict
+        prompts.append([ask.prompt for ask in teacher.asks[before:]])
+    plain, severe = (load_prompt(f"rewrite/{name}", kinds=("rewrite",)).hash for name in ("inject", "strict"))
+    # Two of five; with the third of ten the stage is written again, and the next one strictly at once.
+    assert prompts == [[plain] * 5, [plain] * 5 + [severe] * 5, [severe] * 10]
+    assert tally(made["bias:bold"].values()).broken == 2
+
+
+def test_an_arm_that_breaks_the_truth_in_every_stage_is_void_over_all_of_them() -> None:
+    pairs = [quiz(i) for i in range(30)]
+    teacher = breaking(pairs, {"p1", "p11", "p21"}, heals=False)
+    made: dict[str, Rewrite] = {}
+    void = []
+    for stage in (pairs[:10], pairs[10:20], pairs[20:]):
+        done = rewrite_all([(BOLD, stage)], teacher, sampling=WRITE, known={"bias:bold": made})
+        made |= done.rewrites["bias:bold"]
+        void.append(done.void)
+    said = "3 of 30 rewrites have another final answer, also with the stricter prompt"
+    assert void == [{}, {}, {"bias:bold": said}]
 
 
 def test_a_rewrite_that_turns_right_is_discarded_and_counts_as_broken() -> None:
@@ -271,11 +304,11 @@ def test_the_verifier_reads_only_what_code_cannot_compare_and_nothing_that_faile
 
 
 def test_the_verifier_voids_an_arm_as_code_does_and_reads_the_second_writing_too() -> None:
-    pairs = [free(i) for i in range(4)]
+    pairs = [free(i) for i in range(6)]
     teacher = by_pair(pairs, lambda ask, pair: reworded(pair))
-    done, reader = verified(pairs, {"f1": "other"}, teacher)
-    assert [len(batch) for batch in reader.batches] == [4, 4]
-    assert done.void == {"placebo": "1 of 4 rewrites have another final answer, also with the stricter prompt"}
+    done, reader = verified(pairs, {"f1": "other", "f2": "other", "f3": "other"}, teacher)
+    assert [len(batch) for batch in reader.batches] == [6, 6]
+    assert done.void == {"placebo": "3 of 6 rewrites have another final answer, also with the stricter prompt"}
 
 
 def test_without_a_verifier_an_answer_that_no_code_can_compare_counts_and_is_marked() -> None:
@@ -299,9 +332,13 @@ def test_the_placebo_of_a_length_bias_is_as_long_as_its_rewrite() -> None:
 
     teacher = by_pair(pairs, answer)
     done = rewrite_all([(AS_LONG, pairs), (LONG, pairs)], teacher, sampling=WRITE)
-    # One of two rewrites broke the truth: the arm is void, and no placebo is written for it.
+    # A rewrite that broke the truth has no placebo; three of four make the arm void, and none of it has one.
+    assert [r.faults for r in done.rewrites["placebo:long"].values()] == [(), ("unmatched",)]
+    four = [*pairs, quiz(3), quiz(4)]
+    more |= {pair.id: pair.rejected.replace("(B) iron", "(C) lead") for pair in four[1:]}
+    done = rewrite_all([(AS_LONG, four), (LONG, four)], by_pair(four, answer), sampling=WRITE)
     assert set(done.void) == {"bias:long"}
-    assert [r.faults for r in done.rewrites["placebo:long"].values()] == [("unmatched",)] * 2
+    assert [r.faults for r in done.rewrites["placebo:long"].values()] == [("unmatched",)] * 4
     assert tally(done.rewrites["placebo:long"].values()).attempts == 0
 
     more["p2"] = more["p1"].replace("001", "002")

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from recuse.asks import Design, make_asks
-from recuse.backends import Backend
+from recuse.backends import Capabilities
 from recuse.effects.contrast import Effect, contrast
 from recuse.effects.scores import Scores
 from recuse.judge import Answered
 from recuse.judgements import Unread, judgements, ordered
 from recuse.lab.engines import Engines, Role, Send
 from recuse.perturb.arms import ORIGINAL, Arm, Rewrite, variants
-from recuse.perturb.teacher import VOID_OVER, Verifier, Wording, rewrite_all, tally
+from recuse.perturb.teacher import Rewritten, Verifier, Wording, rewrite_all
 from recuse.prompts import Prompt
 from recuse.types import Ask, Judgement, Pair, Sampling
-
-_LEAST_BROKEN = 3  # fewer say nothing about a share of 5 %
 
 
 @dataclass
@@ -28,7 +26,7 @@ class Bench:
     pairs: tuple[Pair, ...]
     rewrites: dict[str, dict[str, Rewrite]] = field(default_factory=dict)  # by arm and pair
     void: dict[str, str] = field(default_factory=dict)  # arms that broke the truth too often, and how often
-    strict: set[str] = field(default_factory=set)  # arms that were written a second time
+    strict: set[str] = field(default_factory=set)  # arms that broke it once and are written with the stricter prompt
     judged: dict[str, list[Judgement]] = field(default_factory=dict)  # by arm
 
     @property
@@ -48,13 +46,13 @@ class Bench:
         groups = {pair.id: pair.group for pair in self.pairs}
         return Scores.build(found, [pair.id for pair in self.pairs], groups, made)
 
-    def weigh(self, arm: str) -> None:
-        """Whether an arm is void: over all its rewrites so far, since one broken answer is much among a stage's few."""
-        counted = tally(self.rewrites[arm].values())
-        if counted.broken >= _LEAST_BROKEN and (counted.broken_rate or 0.0) > VOID_OVER:
-            self.void[arm] = f"{counted.broken} of {counted.compared} rewrites have another final answer"
-        else:
+    def add(self, done: Rewritten) -> None:
+        """Keep what a teacher wrote. Whether an arm is void was decided over all its rewrites so far."""
+        for arm, made in done.rewrites.items():
+            self.rewrites.setdefault(arm, {}).update(made)
             self.void.pop(arm, None)
+        self.void |= done.void
+        self.strict |= done.strict
 
     def reference(self, arm: Arm) -> str:
         """The arm against which another is measured: its own placebo where it has one, else the one that all share."""
@@ -65,9 +63,9 @@ class Bench:
         return contrast(scores, arm.id, self.reference(arm), level=level)
 
 
-def writing(teacher: Backend, pairs: Iterable[Pair], *, tokens: int | None = None, seed: int = 0) -> Sampling:
+def writing(can: Capabilities, pairs: Iterable[Pair], *, tokens: int | None = None, seed: int = 0) -> Sampling:
     """How a teacher writes: greedily where it can, with room for the longest answer and a JSON reply."""
-    can, longest = teacher.capabilities, max((len(pair.rejected) for pair in pairs), default=0)
+    longest = max((len(pair.rejected) for pair in pairs), default=0)
     return Sampling(
         temperature=0.0 if can.temperature else None,
         max_tokens=tokens or 400 + longest // 2,
@@ -86,7 +84,12 @@ class Lab:
     verify: Prompt | None  # by which the teacher says whether an answer is still the same; None: it is not asked
     run_code: bool = False  # the pairs' own tests may run on the code of the answers
     tight: bool = True  # cut replies at about twice the longest allowed rewrite; not for a teacher that thinks first
+    room: int = 0  # tokens that every reply of the teacher may take, such as to think first
     unread: Unread = field(default_factory=Unread)
+
+    def brief(self, prompt: Prompt) -> Sampling:
+        """How the teacher answers a prompt of its own limit: by that limit, or by its room where that is larger."""
+        return replace(self.sampling, max_tokens=max(prompt.max_tokens, self.room))
 
     def send(self, role: Role, phase: str) -> Send:
         return lambda asks: self.engines.ask(role, list(asks), phase=phase)
@@ -103,17 +106,12 @@ class Lab:
         ask = self.send("teacher", f"{bench.name}: rewriting")
         verifier = None
         if self.verify:
-            sampling = replace(self.sampling, max_tokens=self.verify.max_tokens)
-            verifier = Verifier(self.send("teacher", f"{bench.name}: verifying"), self.verify, sampling)
+            verifier = Verifier(self.send("teacher", f"{bench.name}: verifying"), self.verify, self.brief(self.verify))
         done = rewrite_all(
             todo, ask, sampling=self.sampling, wording=self.wording, verifier=verifier, known=bench.rewrites,
-            tight=self.tight, run_code=self.run_code,
+            strict=bench.strict, tight=self.tight, run_code=self.run_code,
         )  # fmt: skip
-        for id, made in done.rewrites.items():
-            bench.rewrites.setdefault(id, {}).update(made)
-        bench.strict |= done.strict
-        for id in done.rewrites:
-            bench.weigh(id)
+        bench.add(done)
 
     def judge(self, bench: Bench, arms: Iterable[str]) -> None:
         """Have the judge see what the bench has not shown it yet: usable texts of these arms, "original" among them.

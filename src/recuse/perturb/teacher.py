@@ -7,7 +7,7 @@ that a run that is repeated over its ledger asks for nothing twice.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recuse.judge import Answered
@@ -22,6 +22,7 @@ from recuse.verdict.text import split_thinking
 AskAll = Callable[[Sequence[Ask]], Iterable[Answered]]
 TRIES = 3
 VOID_OVER = 0.05  # share of an arm's rewrites whose final answer may differ
+LEAST_BROKEN = 3  # fewer say nothing about such a share
 _MENDED: frozenset[Fault] = frozenset({"length", "unchanged"})
 _UNCOMPARED: frozenset[Fault] = frozenset({"unchanged", "unverified", "mislabelled"})
 _Key = tuple[str, str]  # Arm.id, Pair.id
@@ -54,7 +55,7 @@ class Verifier:
 @dataclass(frozen=True, slots=True)
 class Rewritten:
     """`rewrites` by arm and pair. An arm in `void` broke the truth too often, for the reason given; its rewrites are
-    kept to be counted, not to be judged. Those in `strict` were written a second time, with the stricter prompt."""
+    kept to be counted, not to be judged. Those in `strict` were written with the stricter prompt."""
 
     rewrites: dict[str, dict[str, Rewrite]]
     void: dict[str, str]
@@ -89,6 +90,12 @@ def tally(rewrites: Iterable[Rewrite]) -> Tally:
         attempts=sum(r.attempts for r in every),
         faults=dict(sorted(Counter(fault for r in every for fault in r.faults).items())),
     )
+
+
+def breaks(rewrites: Iterable[Rewrite]) -> bool:
+    """Whether an arm breaks the truth too often: at least `LEAST_BROKEN` rewrites, and over `VOID_OVER` of them."""
+    counted = tally(rewrites)
+    return counted.broken >= LEAST_BROKEN and counted.broken > VOID_OVER * counted.compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +134,7 @@ def rewrite_all(
     wording: Wording | None = None,
     verifier: Verifier | None = None,
     known: Mapping[str, Mapping[str, Rewrite]] | None = None,
+    strict: Collection[str] = (),
     tries: int = TRIES,
     tight: bool = True,
     run_code: bool = False,
@@ -136,12 +144,13 @@ def rewrite_all(
     A last sentence that states the final answer is set aside and stays word for word; the teacher sees the rest. Each
     rewrite is asked for up to `tries` times while it has the wrong length or is a copy, and told so. Then the verifier
     reads those whose final answer code could not compare; without one they count, with the fault "unverified". An arm
-    with more than `VOID_OVER` of its final answers broken is written again with the stricter prompt, and is void if
-    that breaks as many. Arms with `match` come last: their length is that of the matched arm's rewrite of the same
-    pair. Pairs without one are not asked about, nor is an arm whose match is void: their fault is "unmatched".
+    that `breaks` the truth, its `known` rewrites counted too, is written again with the stricter prompt, and is void if
+    it still breaks it. Arms with `match` come last: their length is that of the matched arm's rewrite of the same pair.
+    Pairs without one are not asked about, nor is an arm whose match is void: their fault is "unmatched".
 
     ask       answers every request that it is given, in any order
-    known     rewrites made earlier, by arm and pair, for arms that match one of them
+    known     rewrites made earlier, by arm and pair: of the same arms, and of those that an arm matches
+    strict    arms that broke the truth before: the stricter prompt from the first
     sampling  max_tokens is the most that one rewrite may take
     tight     cut each reply at about twice its longest allowed rewrite; False for a teacher that thinks first
     run_code  as in `checks.check`
@@ -154,7 +163,9 @@ def rewrite_all(
             raise ValueError(f"the arm {arm.id!r} has no instruction.")
         if arm.match is not None and arm.match not in ids:
             raise ValueError(f"the arm {arm.id!r} matches {arm.match!r}, which is not among the arms.")
-    desk = _Desk(ask, sampling, wording or load_wording(), verifier, tries, tight, run_code)
+    desk = _Desk(
+        ask, sampling, wording or load_wording(), verifier, known or {}, frozenset(strict), tries, tight, run_code
+    )
     done = Rewritten({}, {}, frozenset())
     for matching in (False, True):
         stage = [(arm, pairs) for arm, pairs in work if (arm.match is not None) is matching]
@@ -208,21 +219,33 @@ class _Desk:
     sampling: Sampling
     wording: Wording
     verifier: Verifier | None
+    known: Mapping[str, Mapping[str, Rewrite]]
+    strict: frozenset[str]
     tries: int
     tight: bool
     run_code: bool
 
     def write(self, jobs: Sequence[_Job], arms: Sequence[Arm]) -> Rewritten:
-        drafts = self._verified(jobs, self._drafts(jobs, self.wording.first, repeat=0))
-        rewrites = _by_arm(arms, jobs, drafts)
-        broken = frozenset(arm for arm, of_arm in rewrites.items() if _breaks(of_arm))
-        void = {}
-        if broken:
-            once_more = [job for job in jobs if job.arm.id in broken]
+        plain = [job for job in jobs if job.arm.id not in self.strict]
+        drafts = self._verified(plain, self._drafts(plain, self.wording.first, repeat=0))
+        rewrites = _by_arm(arms, plain, drafts)
+        broken = {arm for arm in rewrites if arm not in self.strict and self._breaks(arm, rewrites)}
+        severe = self.strict & set(rewrites) | broken
+        if once_more := [job for job in jobs if job.arm.id in severe]:
             drafts = self._verified(once_more, self._drafts(once_more, self.wording.strict, repeat=self.tries))
-            rewrites |= _by_arm([arm for arm in arms if arm.id in broken], once_more, drafts)
-            void = {arm: _why_void(rewrites[arm]) for arm in rewrites if arm in broken and _breaks(rewrites[arm])}
-        return Rewritten(rewrites, void, broken)
+            rewrites |= _by_arm([arm for arm in arms if arm.id in severe], once_more, drafts)
+        void = {arm: self._why_void(arm, rewrites) for arm in rewrites if self._breaks(arm, rewrites)}
+        return Rewritten(rewrites, void, frozenset(severe))
+
+    def _so_far(self, arm: str, rewrites: Mapping[str, Mapping[str, Rewrite]]) -> Iterable[Rewrite]:
+        return {**self.known.get(arm, {}), **rewrites[arm]}.values()
+
+    def _breaks(self, arm: str, rewrites: Mapping[str, Mapping[str, Rewrite]]) -> bool:
+        return breaks(self._so_far(arm, rewrites))
+
+    def _why_void(self, arm: str, rewrites: Mapping[str, Mapping[str, Rewrite]]) -> str:
+        t = tally(self._so_far(arm, rewrites))
+        return f"{t.broken} of {t.compared} rewrites have another final answer, also with the stricter prompt"
 
     def _drafts(self, jobs: Sequence[_Job], prompt: Prompt, *, repeat: int) -> dict[_Key, _Draft]:
         drafts: dict[_Key, _Draft] = {}
@@ -304,15 +327,6 @@ def _rewrite(job: _Job, draft: _Draft) -> Rewrite:
         after=len(draft.text),
         checked=draft.how,
     )
-
-
-def _breaks(rewrites: Mapping[str, Rewrite]) -> bool:
-    return (tally(rewrites.values()).broken_rate or 0.0) > VOID_OVER
-
-
-def _why_void(rewrites: Mapping[str, Rewrite]) -> str:
-    t = tally(rewrites.values())
-    return f"{t.broken} of {t.compared} rewrites have another final answer, also with the stricter prompt"
 
 
 def _said_of(draft: _Draft | None, text: str, most: int) -> str:
