@@ -520,3 +520,11 @@ def test_pairs_that_changed_since_the_run_are_not_taken_for_its_pairs(
     assert said.code == 2
     assert "the pairs are not those that" in said.err
     assert not (tmp_path / "other").exists()
+
+
+def test_resume_is_refused_where_there_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["discover", "--judge", "fake/skill=1", "--teacher", "fake/teacher=1", "--pairs", "demo", "--resume",
+                "--out", str(tmp_path / "none")])  # fmt: skip
+    assert code == 2
+    assert "no run at" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()

@@ -115,6 +115,10 @@ def run(
     max_cost: options.MaxCost = None,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
+    resume: Annotated[
+        bool,
+        _option("--resume", group=_SEARCH, help="Go on with a run that exists; any run resumes by its own command."),
+    ] = False,
     out: options.Out = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -150,7 +154,7 @@ def run(
         min_effect=min_effect, fdr=fdr, shams=shams, split_column=split_column, explain_steps=explain_steps,
         most_candidates=candidates, screen_groups=screen_groups, racing=racing, online=online, verify=verify,
     )  # fmt: skip
-    return _run(config, dry_run, as_json, quiet)
+    return _run(config, dry_run, as_json, quiet, resume=resume)
 
 
 @discover.command()
@@ -205,14 +209,26 @@ def transfer(
     return _run(transfer_config(folder, audit), dry_run, as_json, quiet, given)
 
 
-def _run(config: DiscoverConfig, dry_run: bool, as_json: bool, quiet: bool, given: Transferred | None = None) -> int:
+def _run(
+    config: DiscoverConfig,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    given: Transferred | None = None,
+    *,
+    resume: bool = False,
+) -> int:
     from recuse.discovery.config import plan_discovery
     from recuse.discovery.estimate import estimate, told, too_few_groups
     from recuse.discovery.run import run_discovery
     from recuse.report.terminal import Phases
+    from recuse.run import default_folder
 
     plan, number = plan_discovery(config), len(given.candidates) if given else None
     try:
+        folder = config.judge.out or default_folder("discover", config.judge.judge, plan.run_table())
+        if resume and not (folder / "run.toml").is_file():
+            raise UsageError(f"There is no run at {folder} to resume.", hint="Leave --resume out to begin one.")
         if dry_run:
             import json
 
