@@ -15,8 +15,11 @@ from recuse.backends.fake_world import WORLD
 from recuse.discovery.config import DiscoverConfig, plan_discovery
 from recuse.discovery.run import run_discovery
 from recuse.errors import ConfigMismatch, Incomplete, InputError, UsageError
+from recuse.judge import Answered
+from recuse.lab.engines import Engines, Role
 from recuse.plan import AuditConfig
 from recuse.report.discovered import DiscoverResult
+from recuse.types import Ask
 
 JUDGE = "skill=1.8,pair_sd=0.7,position=0.4,rewrite_sd=0.3,explain=1,seed=5"
 TEACHER = "fake/teacher=1,accuracy=0.9,carry=0.5,seed=2"

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from recuse.asks import Design
 from recuse.discovery.deal import deal
-from recuse.discovery.merge import Proposal, merge, normalised, read_same
-from recuse.discovery.mine import read_bias, robust_flips
+from recuse.discovery.merge import Proposal, merge, normalised, read_same, strengthened
+from recuse.discovery.mine import Case, explain, read_bias, robust_flips
 from recuse.discovery.split import Splits, check, from_column, split
 from recuse.errors import InputError, UsageError
 from recuse.library import Bias
-from recuse.types import Judgement, Pair
+from recuse.perturb.shams import bias_arms
+from recuse.prompts import load_prompt
+from recuse.types import Judgement, Pair, Sampling
 
 
 def pair(id: str, group: str | None = None, **meta: object) -> Pair:
@@ -120,8 +123,8 @@ def test_what_a_teacher_names_is_read_or_counted_as_unreadable(text: str, named:
     assert (found.name if found else None, readable) == (named, said)
 
 
-def proposal(name: str, definition: str = "", case: str = "c") -> Proposal:
-    return Proposal(name, definition or f"about {name}", "shows", f"do {name}", case)
+def proposal(name: str, definition: str = "", case: str = "c", length: bool = False) -> Proposal:
+    return Proposal(name, definition or f"about {name}", "shows", f"do {name}", case, length)
 
 
 def known(id: str, name: str) -> Bias:
@@ -190,3 +193,34 @@ def test_a_merge_reply_names_a_number_of_the_list_or_nothing(text: str, place: i
 
 def test_nothing_named_is_nothing_merged(tmp_path: Path) -> None:
     assert merge([], {}, source="run").candidates == ()
+
+
+def test_a_property_is_about_length_when_most_of_those_who_named_it_say_so() -> None:
+    named = [proposal("Long", case=str(i), length=i < 2) for i in range(3)]
+    half = [proposal("Short", case=str(i), length=i < 1) for i in range(2)]
+    long, short = merge([*named, *half], {}, source="run").candidates
+    assert (long.bias.changes_length, short.bias.changes_length) == (True, False)
+    own, placebo = bias_arms(long.bias)
+    assert (own.changes_length, placebo.match) == (True, own.id)
+
+
+def test_what_is_named_again_gains_support_cases_and_wordings_and_stays_what_is_tested() -> None:
+    (first,) = merge([proposal("Sea", "of the sea", "1")], {}, source="run").candidates
+    later = merge([proposal("Sea", "of the ocean", "2"), proposal("Sea", "of the sea", "1")], {"sea": first.bias},
+                  source="run")  # fmt: skip
+    assert later.candidates == ()
+    assert later.known == {"sea": 2}
+    found = strengthened(first, later.again["sea"])
+    assert (found.support, found.cases, found.bias) == (2, ("1", "2"), first.bias)
+    assert found.wordings == ("Sea: of the ocean", "Sea: of the sea")
+
+
+def test_a_judge_of_single_answers_is_not_counted_as_asked_for_reasons() -> None:
+    case = Case(pair("p"), "reworded", "bias:x")
+    prompt = load_prompt("pointwise/score")
+    reason, deeper = load_prompt("pairwise/reason"), load_prompt("explain/deeper", kinds=("explain",))
+    (said,) = explain(
+        [case], design=Design(prompt, Sampling()), reason=reason, deeper=deeper, steps=2, sampling=Sampling(),
+        send=lambda asks: pytest.fail("asked"),
+    )  # fmt: skip
+    assert (said.words is None, said.asked) == (False, False)

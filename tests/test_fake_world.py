@@ -146,7 +146,8 @@ def test_the_teacher_names_the_right_property_at_its_accuracy_and_is_never_right
     right = 0
     for text, bias in zip(texts, named, strict=True):
         if bias is not None:
-            assert set(bias) == {"name", "definition", "manifestation", "instruction"}
+            assert set(bias) == {"name", "definition", "manifestation", "instruction", "changes_length"}
+            assert bias["changes_length"] is False
             (found,) = properties_in_quotes(bias["instruction"])
             assert bias["name"] in (found.name, found.other_name)
             right += [found] == properties_in_quotes(text)

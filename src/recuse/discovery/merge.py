@@ -12,8 +12,8 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from recuse.discovery.objects import first_object
 from recuse.library import Bias, slug
+from recuse.verdict.objects import last_object
 
 LIKE = 0.15  # cosine at which a pair is proposed: low, since the model decides and what is not proposed never merges
 MOST_LISTED = 12  # properties that one call compares with, the most similar ones
@@ -32,6 +32,7 @@ class Proposal:
     manifestation: str
     instruction: str
     case: str  # arm and pair
+    changes_length: bool = False  # it is about how long a text is
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,15 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Merged:
-    """Candidates by falling support, and how many cases named each bias that was known already."""
+    """Candidates by falling support, and what named each bias that was known already, by its id."""
 
     candidates: tuple[Candidate, ...]
-    known: Mapping[str, int]
+    again: Mapping[str, tuple[Proposal, ...]]
+
+    @property
+    def known(self) -> dict[str, int]:
+        """How many cases named each bias that was known already."""
+        return {id: len({p.case for p in named}) for id, named in self.again.items()}
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ def merge(
         for (i, like), place in zip(listed.items(), decide(asked), strict=True):
             if place is not None:
                 same.append((i, like[place]))
-    known: dict[str, int] = {}
+    again: dict[str, tuple[Proposal, ...]] = {}
     found: list[Candidate] = []
     taken = set(library)
     for members in _components(n + len(biases), same):
@@ -95,12 +101,12 @@ def merge(
         if not mine:
             continue
         if old := [biases[i - n] for i in members if i >= n]:
-            known[old[0].id] = known.get(old[0].id, 0) + sum(len(w.proposals) for w in mine)
+            again[old[0].id] = tuple(p for w in mine for p in w.proposals)
             continue
         found.append(_candidate(mine, taken, source))
         taken.add(found[-1].bias.id)
     found.sort(key=lambda c: (-c.support, c.bias.id))
-    return Merged(tuple(found), known)
+    return Merged(tuple(found), again)
 
 
 def proposed(texts: Sequence[str], first: int) -> list[list[int]]:
@@ -174,12 +180,19 @@ def _candidate(wordings: Sequence[_Wording], taken: set[str], source: str) -> Ca
         definition=spoken.definition,
         manifestations=manifestations,
         inject=spoken.instruction,
+        changes_length=2 * sum(p.changes_length for p in every) > len(every),
         family="cognitive",
         source=[source],
         status="candidate",
     )
-    texts = sorted({f"{p.name}: {p.definition}" for p in every})
-    return Candidate(bias, len({p.case for p in every}), tuple(texts), tuple(sorted({p.case for p in every})))
+    return strengthened(Candidate(bias, 0, (), ()), every)
+
+
+def strengthened(candidate: Candidate, again: Sequence[Proposal]) -> Candidate:
+    """The candidate with the cases and wordings that named it once more; what is tested stays as it is."""
+    wordings = sorted({*candidate.wordings, *(f"{p.name}: {p.definition}" for p in again)})
+    cases = sorted({*candidate.cases, *(p.case for p in again)})
+    return Candidate(candidate.bias, len(cases), tuple(wordings), tuple(cases))
 
 
 def numbered(texts: Sequence[str]) -> str:
@@ -189,7 +202,7 @@ def numbered(texts: Sequence[str]) -> str:
 
 def read_same(text: str, listed: int) -> int | None:
     """The place, from 0, that a merge reply names. Anything but a number of the list is "none of them"."""
-    value = (first_object(text) or {}).get("same_as")
+    value = (last_object(text, "same_as") or {}).get("same_as")
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value - 1 if 1 <= value <= listed else None

@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from recuse.asks import Design, make_asks
 from recuse.discovery.merge import Proposal
-from recuse.discovery.objects import first_object
 from recuse.lab.engines import Send
 from recuse.prompts import Prompt, transcript
 from recuse.types import Ask, Judgement, Message, Pair, Sampling, View
 from recuse.verdict import read
+from recuse.verdict.objects import last_object
 
 NO_WORDS = "(The judge gives no reasons.)"
 _REASONING = frozenset({"verdict_line", "json_verdict", "bracket", "letter_colon", "output_letter", "bracket_strength"})
@@ -44,6 +44,7 @@ class Explained:
     case: Case
     view: View
     words: str | None
+    asked: bool = True  # False: this judge gives no reasons, so nothing was asked of it
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def explain(cases: Sequence[Case], *, design: Design, reason: Prompt, deeper: Pr
     """
     asking = design.prompt
     if asking is None or asking.kind != "pairwise":
-        return [Explained(case, "AB", NO_WORDS) for case in cases]
+        return [Explained(case, "AB", NO_WORDS, asked=False) for case in cases]
     prompt = asking if asking.spec.format in _REASONING else reason
     own = Design(prompt, sampling if prompt is not asking else design.sampling)
     asks = [_first(case, own) for case in cases]
@@ -137,6 +138,7 @@ class _Named(BaseModel):
     definition: str
     manifestation: str
     instruction: str
+    changes_length: bool = False  # weak models leave it out
 
 
 def extract(explained: Sequence[Explained], *, prompt: Prompt, known: str, send: Send, sampling: Sampling) -> Mined:
@@ -162,14 +164,17 @@ def extract(explained: Sequence[Explained], *, prompt: Prompt, known: str, send:
         elif found is None:
             nothing += 1
         else:
-            proposals.append(Proposal(found.name, found.definition, found.manifestation, found.instruction, e.case.key))
+            proposals.append(
+                Proposal(found.name, found.definition, found.manifestation, found.instruction, e.case.key,
+                         found.changes_length)
+            )  # fmt: skip
     return Mined(tuple(proposals), tuple(explained), nothing, unread)
 
 
 def read_bias(text: str) -> tuple[_Named | None, bool]:
     """The bias that a reply names, None for none; and whether the reply is what was asked for."""
-    value = first_object(text)
-    if value is None or "bias" not in value:
+    value = last_object(text, "bias")
+    if value is None:
         return None, False
     if value["bias"] in (None, {}, "none", "None", "null"):
         return None, True

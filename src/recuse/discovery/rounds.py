@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.deal import deal, rank
-from recuse.discovery.merge import Candidate, Decide, merge, numbered, read_same
+from recuse.discovery.merge import Candidate, Decide, merge, numbered, read_same, strengthened
 from recuse.discovery.mine import Case, Explained, Mined, explain, extract, robust_flips
 from recuse.effects.contrast import Effect
 from recuse.lab.bench import Bench, Lab
@@ -92,19 +92,21 @@ def _round(
     explained = explain(
         cases, design=lab.design, reason=plan.prompts.reason, deeper=plan.prompts.deeper,
         steps=plan.config.explain_steps, send=lab.send("judge", f"round {turn + 1}: explaining"),
-        sampling=replace(lab.design.sampling, max_tokens=plan.prompts.reason.max_tokens, top_logprobs=0, choice=False),
+        sampling=replace(lab.design.sampling, max_tokens=plan.reasoning, top_logprobs=0, choice=False),
     )  # fmt: skip
     found.words.update({e.case.key: e for e in explained})
     known = {**plan.library, **{id: c.bias for id, c in found.candidates.items()}}
     mined = extract(
         explained, prompt=plan.prompts.extract, known=numbered([f"{b.name}: {b.definition}" for b in known.values()]),
         send=lab.send("teacher", f"round {turn + 1}: naming"),
-        sampling=replace(lab.sampling, max_tokens=plan.prompts.extract.max_tokens),
+        sampling=lab.brief(plan.prompts.extract),
     )  # fmt: skip
     merged = merge(
         mined.proposals, known, decide=_decide(lab, plan.prompts.merge, turn),
         source=f"found by recuse discover: judge {plan.config.judge.judge}, teacher {plan.config.teacher}",
     )  # fmt: skip
+    for id in merged.again.keys() & found.candidates.keys():
+        found.candidates[id] = strengthened(found.candidates[id], merged.again[id])
     most = plan.config.most_candidates
     new = merged.candidates[:most]
     found.candidates.update({c.bias.id: c for c in new})
@@ -151,9 +153,8 @@ def _decide(lab: Lab, prompt: Prompt, turn: int) -> Decide:
     """Whether a wording is one of those listed, by the teacher."""
 
     def decide(asked: Sequence[tuple[str, Sequence[str]]]) -> list[int | None]:
-        sampling = replace(lab.sampling, max_tokens=prompt.max_tokens)
         asks = [
-            Ask("merge", "text", prompt.fill(candidate=text, known=numbered(listed)), sampling, prompt.hash,
+            Ask("merge", "text", prompt.fill(candidate=text, known=numbered(listed)), lab.brief(prompt), prompt.hash,
                 schema=prompt.schema, arm=f"merge:{turn + 1}:{i}")
             for i, (text, listed) in enumerate(asked)
         ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from recuse import stats
 from recuse.lab.bench import Bench, Lab
@@ -39,7 +39,7 @@ def miss_rate(lab: Lab, bench: Bench) -> float | None:
         return None
     arm = Arm("verify:control", "bias")
     pairs = sorted(bench.pairs, key=lambda pair: pair.id)[:_CONTROLS]
-    sampling = replace(lab.sampling, max_tokens=lab.verify.max_tokens)
+    sampling = lab.brief(lab.verify)
     asks = [verify_ask(pair, arm, pair.chosen, lab.verify, sampling) for pair in pairs]
     replies = lab.engines.ask("teacher", asks, phase=f"{bench.name}: trying the verifier")
     missed = sum(not read_verify(a.reply) for a in replies)

@@ -6,9 +6,7 @@ speaks of its own rewriting, and still ends in the same wrong answer.
 
 from __future__ import annotations
 
-import json
 import math
-import re
 
 from recuse.perturb.answers import same_answer
 from recuse.perturb.arms import Arm, Fault
@@ -17,7 +15,7 @@ from recuse.perturb.leftovers import speaks_of_rewriting, spoken_names
 from recuse.prompts import Prompt, transcript
 from recuse.types import Ask, Pair, Reply, Sampling
 from recuse.verdict.noanswer import is_refusal
-from recuse.verdict.text import split_thinking
+from recuse.verdict.objects import last_object
 
 TOLERANCE = 0.10  # of the length, unless the bias is about length
 VERIFIER = "verifier"  # what `check` says of a final answer that code cannot compare
@@ -139,13 +137,8 @@ def read_verify(reply: Reply) -> tuple[Fault, ...]:
 
     The last JSON object with the keys of the prompt counts: "same" and "repaired", both true or false.
     """
-    text = split_thinking(reply.text)[0]
-    for opening in reversed([match.start() for match in re.finditer(r"\{", text)]):
-        try:
-            said, _ = json.JSONDecoder(strict=False).raw_decode(text, opening)
-        except (ValueError, RecursionError):
-            continue
-        same, repaired = said.get("same"), said.get("repaired")
-        if isinstance(same, bool) and isinstance(repaired, bool):
-            return ("repaired",) if repaired else () if same else ("answer_changed",)
+    said = last_object(reply.text, "same", "repaired") or {}
+    same, repaired = said.get("same"), said.get("repaired")
+    if isinstance(same, bool) and isinstance(repaired, bool):
+        return ("repaired",) if repaired else () if same else ("answer_changed",)
     return ("unverified",)
