@@ -126,8 +126,8 @@ RunCode = Annotated[
         "--run-code",
         group=_TRUST,
         help="Run the tests that pairs bring (columns test, tests or test_list; setup, entry_point) on the code of "
-        "their answers. Model output is then executed, under limits of time, memory and output, but with your rights to "
-        "read files.",
+        "their answers. Model output is then executed, under limits of time, memory and output, but with your rights "
+        "to read files.",
     ),
 ]
 Verdicts = Annotated[
