@@ -20,6 +20,7 @@ from recuse.effects.scores import Scores
 from recuse.effects.shams import Shams, spread_finding
 from recuse.errors import UsageError
 from recuse.lab.bench import Bench, Lab
+from recuse.lab.truth import miss_rate, slips
 from recuse.library import Bias
 from recuse.perturb.arms import ORIGINAL, Arm, suited
 from recuse.perturb.rules import edit_all, rule_arms
@@ -27,6 +28,7 @@ from recuse.perturb.shams import teacher_arms
 from recuse.perturb.teacher import Tally, tally
 
 _NO_CODE = "no wrong answer is code"
+_ASKED = "estimate at least 5 points; proven above 0, corrected over all that was tried"
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ def measure_known(
     sham_arms = [arm for arm in arms if arm.kind == "sham"]
     sham_effects = [core(scores, arm.id, bench.reference(arm), level=level) for arm in sham_arms]
     effects = {id: contrast(scores, arm.id, bench.reference(arm), level=level) for id, arm in own.items()}
-    decisions = accept(list(effects.values()), sham_effects, fdr=fdr)
+    miss = miss_rate(lab, bench)
+    excess = {arm.id: slips(bench.rewrites[arm.id].values(), miss).excess for arm in own.values()}
+    decisions = accept(list(effects.values()), sham_effects, fdr=fdr, truth_excess=excess)
     measures = []
     for bias, decision in zip(put_in, decisions, strict=True):
         measures += _measures(bias, decision, scores, contrast(scores, f"bias:{bias.id}", ORIGINAL.id, level=level))
@@ -110,7 +114,7 @@ def _edited(
     tried = edit_all(bench.pairs, alone, seed=seed, run_code=lab.run_code)
     counts = {arm.bias or "": tally(tried[arm.id].values()) for arm in alone}
     put_in = [bias for bias in biases if counts[bias.id].usable]
-    arms = rule_arms(put_in, shams=shams, changed={id: count.usable for id, count in counts.items()})
+    arms = rule_arms(put_in, shams=shams, made={arm.bias or "": tried[arm.id].values() for arm in alone})
     bench.rewrites.update(edit_all(bench.pairs, arms, seed=seed, run_code=lab.run_code))
     return arms, {id: _why_idle(count) for id, count in counts.items() if not count.usable}
 
@@ -169,12 +173,14 @@ def _notes(decisions: Sequence[Decision], bench: Bench, biases: Sequence[Bias]) 
     notes = [f"The arm {arm} is void: {why}." for arm, why in sorted(bench.void.items())]
     names = {f"bias:{b.id}": b.name for b in biases}
     if fooled := [names[d.arm] for d in decisions if d.accepted]:
-        notes.append(
-            f"The judge is fooled by: {', '.join(fooled)} (at least 5 points, corrected over all that was tried)."
-        )
+        notes.append(f"The judge is fooled by: {', '.join(fooled)}. Each raises its error ({_ASKED}).")
     else:
-        notes.append("None of the biases that were tried raises the judge's error by a proven 5 points.")
-    return notes
+        notes.append(f"None of the biases that were tried is proven to raise the judge's error ({_ASKED}).")
+    almost: dict[str, list[str]] = {}
+    for d in decisions:
+        if d.status in ("candidate", "exploratory"):
+            almost.setdefault("; ".join(d.reasons), []).append(names[d.arm])
+    return [*notes, *(f"Passed the tests, but not proven ({why}): {', '.join(of)}." for why, of in almost.items())]
 
 
 def gateable(biases: Sequence[Bias]) -> frozenset[str]:

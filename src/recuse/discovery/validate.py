@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.merge import Candidate
 from recuse.discovery.noise import ask_again
-from recuse.discovery.truth import Slip, miss_rate, slips
 from recuse.effects.accept import Decision, accept
 from recuse.effects.contrast import Effect, contrast, core
 from recuse.effects.race import SHARES, futile, plan_stages
 from recuse.effects.scores import Scores
 from recuse.effects.shams import Shams, Spread
 from recuse.lab.bench import Bench, Lab
+from recuse.lab.truth import Slip, miss_rate, slips
 from recuse.perturb.arms import ORIGINAL, Arm
 from recuse.perturb.shams import bias_arms, placebo_arms, sham_arms
 from recuse.types import Finding

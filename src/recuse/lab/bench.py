@@ -65,12 +65,16 @@ class Bench:
 
 def writing(can: Capabilities, pairs: Iterable[Pair], *, tokens: int | None = None, seed: int = 0) -> Sampling:
     """How a teacher writes: greedily where it can, with room for the longest answer and a JSON reply."""
-    longest = max((len(pair.rejected) for pair in pairs), default=0)
     return Sampling(
         temperature=0.0 if can.temperature else None,
-        max_tokens=tokens or 400 + longest // 2,
+        max_tokens=tokens or writing_room(pairs),
         seed=seed if can.seed else None,
     )
+
+
+def writing_room(pairs: Iterable[Pair]) -> int:
+    """Tokens for the longest answer and a JSON reply."""
+    return 400 + max((len(pair.rejected) for pair in pairs), default=0) // 2
 
 
 @dataclass

@@ -6,9 +6,10 @@ They cost no teacher, keep the final answer by construction, and are the same in
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from statistics import fmean
 
 from recuse.library import Bias
 from recuse.perturb.arms import Arm, Rewrite
@@ -18,23 +19,36 @@ from recuse.types import Pair
 _FIRST_SHAM = 2  # draws 0 and 1 are the placebo and its second draw
 
 
-def rule_arms(biases: Iterable[Bias], *, shams: int, changed: Mapping[str, int] | None = None) -> list[Arm]:
+def rule_arms(
+    biases: Iterable[Bias], *, shams: int, made: Mapping[str, Collection[Rewrite]] | None = None
+) -> list[Arm]:
     """For each bias with an edit: the edit, and two draws of a meaningless one of the same size; then the shams.
 
-    Sham i is a further draw beside one of the biases, by turns, so that shams have the sizes and places of all of them.
+    A sham is a further draw beside one of the biases. Their hosts are spread evenly over the biases in the order of how
+    much text they add, so that shams are as small and as large as what they stand beside.
 
-    changed  how many pairs each bias changes, by id: those that change most have the shams first; None: in their order
+    made  the rewrites of each bias, by id. Biases that change under half as many pairs as the one that changes most,
+          such as those of code, are no hosts, since their shams would say little. None: any may be one, in their order
     """
     carried = [bias for bias in biases if bias.edit is not None]
-    hosts = sorted(carried, key=lambda bias: -(changed or {}).get(bias.id, 0))
+    hosts = carried if made is None else _hosts(carried, made)
     arms = []
     for bias in carried:
         arms.append(Arm(f"bias:{bias.id}", "bias", bias=bias.id, edit=bias.edit))
         arms.append(_beside(f"placebo:{bias.id}", "placebo", bias.id))
     if carried:
-        arms.append(_beside("placebo2", "placebo", hosts[0].id))
-        arms += [_beside(f"sham:{i + 1}", "sham", hosts[i % len(hosts)].id) for i in range(shams)]
+        arms.append(_beside("placebo2", "placebo", hosts[len(hosts) // 2].id))
+        spread = [hosts[(2 * i + 1) * len(hosts) // (2 * shams)] for i in range(shams)]
+        arms += [_beside(f"sham:{i + 1}", "sham", host.id) for i, host in enumerate(spread)]
     return arms
+
+
+def _hosts(carried: Sequence[Bias], made: Mapping[str, Collection[Rewrite]]) -> list[Bias]:
+    """From the bias that adds least to the one that adds most, by the mean of characters over the pairs it changes."""
+    added = {bias.id: [r.after - r.before for r in made[bias.id] if r.text is not None] for bias in carried}
+    most = max(map(len, added.values()), default=0)
+    common = [bias for bias in carried if added[bias.id] and 2 * len(added[bias.id]) >= most]
+    return sorted(common or carried, key=lambda bias: fmean(added[bias.id] or [0]))
 
 
 def _beside(id: str, kind: str, bias: str) -> Arm:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from recuse import stats
-from recuse.lab.bench import Bench, Lab
+from recuse.lab.bench import Bench, Lab, writing_room
 from recuse.perturb.arms import Arm, Rewrite
 from recuse.perturb.checks import BROKEN, VERIFIER, read_verify, verify_ask
+from recuse.perturb.shams import placebo_arms
+from recuse.perturb.teacher import rewrite_all
+from recuse.types import Pair
 
 _CONTROLS = 60  # pairs on which the verifier is tried
 _USELESS = 0.5  # a verifier that may miss more than this is none
@@ -31,20 +34,36 @@ class Slip:
 def miss_rate(lab: Lab, bench: Bench) -> float | None:
     """At most how often the verifier calls two different answers the same (95 % upper limit).
 
-    It is shown pairs whose answers are known to differ: the wrong answer as it was, and the right one in place of the
-    rewrite. None where there is no verifier, or where nothing was left to it.
+    It is shown texts whose answers are known to differ: the wrong answer as it was, and in place of its rewrite a
+    paraphrase of the right one by the same teacher, one pair a group, among the pairs that were left to it. The right
+    answer itself would be no trial, since it stands in the prompt for comparison. None where there is no verifier,
+    nothing was left to it, or no right answer could be paraphrased.
     """
-    by_model = any(r.checked == VERIFIER for arm in bench.rewrites.values() for r in arm.values())
-    if lab.verify is None or not by_model:
+    left = {r.pair for arm in bench.rewrites.values() for r in arm.values() if r.checked == VERIFIER}
+    if lab.verify is None or not left:
         return None
-    arm = Arm("verify:control", "bias")
-    pairs = sorted(bench.pairs, key=lambda pair: pair.id)[:_CONTROLS]
-    sampling = lab.brief(lab.verify)
-    asks = [verify_ask(pair, arm, pair.chosen, lab.verify, sampling) for pair in pairs]
+    by_group = {pair.group: pair for pair in sorted(bench.pairs, key=lambda p: p.id, reverse=True) if pair.id in left}
+    pairs = sorted(by_group.values(), key=lambda pair: pair.id)[:_CONTROLS]
+    arm = replace(placebo_arms()[0], id="verify:control")
+    texts, sampling = _paraphrased(lab, bench, arm, pairs), lab.brief(lab.verify)
+    asks = [verify_ask(pair, arm, texts[pair.id], lab.verify, sampling) for pair in pairs if pair.id in texts]
+    if not asks:
+        return None
     replies = lab.engines.ask("teacher", asks, phase=f"{bench.name}: trying the verifier")
     missed = sum(not read_verify(a.reply) for a in replies)
     found = stats.clopper_pearson(missed, len(asks), level=_ONE_SIDED)
     return found.interval[1] if found.interval else None
+
+
+def _paraphrased(lab: Lab, bench: Bench, arm: Arm, pairs: Sequence[Pair]) -> dict[str, str]:
+    """The right answers in other words, by pair, where the checks find nothing wrong with them."""
+    turned = [replace(pair, chosen=pair.rejected, rejected=pair.chosen, reference=None) for pair in pairs]
+    room = max(lab.sampling.max_tokens, writing_room(turned))
+    done = rewrite_all(
+        [(arm, turned)], lab.send("teacher", f"{bench.name}: paraphrasing right answers"),
+        sampling=replace(lab.sampling, max_tokens=room), wording=lab.wording, tight=lab.tight,
+    )  # fmt: skip
+    return {id: r.text for id, r in done.rewrites[arm.id].items() if r.text is not None}
 
 
 def slips(rewrites: Iterable[Rewrite], miss: float | None) -> Slip:
