@@ -17,10 +17,12 @@ from dataclasses import dataclass, field, replace
 from recuse import stats
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.merge import Candidate
+from recuse.discovery.noise import noise_finding
 from recuse.discovery.validate import Validated, validate
-from recuse.effects.accept import Decision
-from recuse.effects.contrast import gaps
+from recuse.effects.accept import UNCHECKED, Decision
+from recuse.effects.contrast import contrast, core, gaps
 from recuse.effects.race import plan_stages
+from recuse.effects.shams import Shams
 from recuse.lab.bench import Bench, Lab
 
 
@@ -48,14 +50,23 @@ class Stream:
         return cls(plan, lab, blocks)
 
     def summary(self) -> Validated | None:
-        """All tests as one: the decisions of the stream, and the shams of the last block. None without a candidate."""
+        """All tests as one: the decisions of the stream, and shams, second placebo and noise over all blocks that were
+        opened. None without a candidate."""
         if not self.tests:
             return None
-        last = self.tests[-1]
-        return replace(
-            last,
+        scores = _together(self.blocks[: len(self.tests)]).scores()
+        sham_effects = tuple(core(scores, effect.arm) for effect in self.tests[-1].shams)
+        twice = tuple(both for test in self.tests for both in test.twice)
+        return Validated(
+            shams=sham_effects,
+            spread=Shams.of(sham_effects).spread(),
+            second_placebo=contrast(scores, self.tests[-1].second_placebo.arm),
+            twice=twice,
+            noise=noise_finding(twice),
+            scores=scores,
             decisions=tuple(self.decisions.values()),
             stopped={arm: why for test in self.tests for arm, why in test.stopped.items()},
+            slips={arm: slip for test in self.tests for arm, slip in test.slips.items()},
             calls=sum(test.calls for test in self.tests),
             fixed=sum(test.fixed for test in self.tests),
             shared=sum(test.shared for test in self.tests),
@@ -70,7 +81,8 @@ class Stream:
         for candidate, decision in zip(new, found.decisions, strict=True):
             self.e_values.append(e_value(found, decision))
             passed = bool(stats.e_lond(self.e_values, level=self.plan.config.fdr).rejected[-1])
-            self.decisions[candidate.bias.id] = _by_stream(decision, passed, self.e_values[-1])
+            unknown = found.slips[decision.arm].excess is None
+            self.decisions[candidate.bias.id] = _by_stream(decision, passed, self.e_values[-1], unknown)
             if self.decisions[candidate.bias.id].accepted:
                 accepted.append(candidate.bias.id)
         return accepted
@@ -86,10 +98,29 @@ def e_value(found: Validated, decision: Decision) -> float:
     return min(math.exp(min(bet.log, 700.0)), 0.5 / math.sqrt(decision.p_sham))
 
 
-def _by_stream(decision: Decision, passed: bool, e: float) -> Decision:
-    """The decision with e-LOND in the place of Benjamini-Hochberg: all else that is asked of a candidate stays."""
+def _by_stream(decision: Decision, passed: bool, e: float, unknown: bool) -> Decision:
+    """The decision with e-LOND in the place of Benjamini-Hochberg: all else that is asked of a candidate stays.
+
+    unknown  whether its rewrites keep the truth could not be checked independently
+    """
     others = tuple(reason for reason in decision.reasons if not reason.startswith("not significant over all"))
-    if passed:
-        status = decision.status if decision.status != "rejected" or others else "accepted"
-        return replace(decision, reasons=others, status=status)
-    return replace(decision, reasons=(f"not enough evidence in the stream (e = {e:.3g})", *others), status="rejected")
+    if not passed:
+        weak = f"not enough evidence in the stream (e = {e:.3g})"
+        return replace(decision, reasons=(weak, *others), status="rejected")
+    if decision.status != "rejected" or others:
+        return replace(decision, reasons=others)
+    if unknown:
+        return replace(decision, reasons=(UNCHECKED,), status="candidate")
+    return replace(decision, reasons=(), status="accepted")
+
+
+def _together(blocks: Sequence[Bench]) -> Bench:
+    """One bench of all their pairs, which no two of them share."""
+    whole = Bench("validation", tuple(pair for block in blocks for pair in block.pairs))
+    for block in blocks:
+        for arm, made in block.rewrites.items():
+            kept = {id: replace(r, text=None) for id, r in made.items()} if arm in block.void else made
+            whole.rewrites.setdefault(arm, {}).update(kept)
+        for arm, judged in block.judged.items():
+            whole.judged.setdefault(arm, []).extend(judged)
+    return whole

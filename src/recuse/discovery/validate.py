@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.merge import Candidate
-from recuse.discovery.noise import ask_again
+from recuse.discovery.noise import Twice, ask_again, noise_finding
 from recuse.effects.accept import Decision, accept
 from recuse.effects.contrast import Effect, contrast, core
 from recuse.effects.race import SHARES, futile, plan_stages
@@ -22,13 +22,15 @@ from recuse.types import Finding
 
 @dataclass(frozen=True)
 class Validated:
-    """`calls` are the judgements of candidates' arms that were asked for, `fixed` those without racing; the arms that
-    all candidates share cost `shared`."""
+    """`calls` counts the judgements of candidates' arms, `fixed` about those that there would be if none had stopped,
+    at the share of usable rewrites so far, and `shared` those of the arms that all candidates share. `twice` holds what
+    the judge said of the same text, first and again."""
 
     decisions: tuple[Decision, ...]
     shams: tuple[Effect, ...]
     spread: Spread
     second_placebo: Effect
+    twice: tuple[Twice, ...]
     noise: Finding
     stopped: Mapping[str, str]
     slips: Mapping[str, Slip]
@@ -47,7 +49,7 @@ def validate(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Ca
     lab.rewrite(bench, [(arm, bench.pairs) for arm in shared])
     lab.judge(bench, [ORIGINAL.id, *(arm.id for arm in shared)])
     stopped = _race(plan, lab, bench, candidates)
-    noise = ask_again(lab, bench, seed=c.judge.seed)
+    twice = ask_again(lab, bench, seed=c.judge.seed)
     miss = miss_rate(lab, bench)
     scores = bench.scores()
     arms = [_own(candidate) for candidate in candidates]
@@ -57,20 +59,25 @@ def validate(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Ca
         [bench.effect(scores, arm) for arm in arms], sham_effects, fdr=c.fdr, min_effect=c.min_effect,
         truth_excess={arm: slip.excess for arm, slip in found.items()}, stopped=stopped,
     )  # fmt: skip
-    per_pair = lab.design.calls_per_pair
+    tried = [arm.id for candidate in candidates for arm in bias_arms(candidate.bias) if bench.rewrites.get(arm.id)]
     return Validated(
         decisions=decisions,
         shams=sham_effects,
         spread=Shams.of(sham_effects).spread(),
         second_placebo=contrast(scores, second.id),
-        noise=noise,
+        twice=tuple(twice),
+        noise=noise_finding(twice),
         stopped=stopped,
         slips=found,
-        calls=sum(len(bench.judged.get(a.id, ())) for c_ in candidates for a in bias_arms(c_.bias)),
-        fixed=sum(len(bias_arms(c_.bias)) for c_ in candidates) * len(bench.pairs) * per_pair,
-        shared=sum(len(bench.judged.get(id, ())) for id in (ORIGINAL.id, *(arm.id for arm in shared))),
+        calls=_judgements(bench, tried),
+        fixed=round(sum(_judgements(bench, [arm]) * len(bench.pairs) / len(bench.rewrites[arm]) for arm in tried)),
+        shared=_judgements(bench, [ORIGINAL.id, *(arm.id for arm in shared)]),
         scores=scores,
     )
+
+
+def _judgements(bench: Bench, arms: Iterable[str]) -> int:
+    return sum(len(bench.judged.get(arm, ())) for arm in arms)
 
 
 def _own(candidate: Candidate) -> Arm:
