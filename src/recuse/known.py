@@ -69,13 +69,13 @@ def measure_known(
     said = [*_idle_notes(biases, idle), *(_tested_notes(bench) if lab.run_code else ())]
     if not put_in:
         return Known(tuple(unable), tuple(said), bench)
+    miss = miss_rate(lab, bench)
     lab.judge(bench, [ORIGINAL.id, *(arm.id for arm in arms)])
     scores = bench.scores()
     own = {arm.bias or "": arm for arm in arms if arm.kind == "bias"}
     sham_arms = [arm for arm in arms if arm.kind == "sham"]
     sham_effects = [core(scores, arm.id, bench.reference(arm), level=level) for arm in sham_arms]
     effects = {id: contrast(scores, arm.id, bench.reference(arm), level=level) for id, arm in own.items()}
-    miss = miss_rate(lab, bench)
     excess = {arm.id: slips(bench.rewrites[arm.id].values(), miss).excess for arm in own.values()}
     decisions = accept(list(effects.values()), sham_effects, fdr=fdr, truth_excess=excess)
     measures = []
