@@ -72,6 +72,25 @@ def constant_table(runs: int) -> list[str]:
     return rows
 
 
+def noise_table(runs: int) -> list[str]:
+    """Values of 0.525 but for a few of 0.025, under noise: nearly all units differ, and only the few tell anything."""
+    cases = [(rare, sd) for rare in (0.05, 0.1) for sd in (0.005, 0.02)]
+    rows = [
+        "| n | " + " | ".join(f"{q:.0%} rare, noise {sd}" for q, sd in cases) + " |",
+        "|" + "---|" * (1 + len(cases)),
+    ]
+    for n in (40, 120, 400):
+        cells = []
+        for q, sd in cases:
+            rng, limits = np.random.default_rng(5), []
+            for _ in range(runs):
+                x = np.where(rng.random(n) < q, 0.025, 0.525) + np.clip(sd * rng.normal(size=n), -0.025, 0.025)
+                limits.append(mean_limits(x, None, 0.525 - 0.5 * q))
+            cells.append(cell(limits))
+        rows.append(f"| {n} | " + " | ".join(cells) + " |")
+    return rows
+
+
 def difference_table(runs: int) -> list[str]:
     pairs = ((0.02, 0.02), (0.1, 0.3), (0.37, 0.37), (0.5, 0.6))
     head = " | ".join(f"{a} − {b}" for a, b in pairs)
@@ -137,7 +156,9 @@ def main() -> None:
         "\n".join(mean_table(runs, shapes, (40, 60, 200, 1000))),
         "## clustered_mean where most values are a half (first-answer share of a consistent judge)",
         "\n".join(constant_table(runs)),
-        "## What the score interval alone would do (why few differing units get another bound)",
+        "## clustered_mean where few values matter and all others scatter a little",
+        "\n".join(noise_table(runs)),
+        "## What the score interval, widened for values unseen, would do alone (why few differing units get another bound)",
         "\n".join(plain[0]),
         "\n".join(plain[1]),
         "## clustered_difference (groups of 1 to 5, two in five in the first stratum)",
