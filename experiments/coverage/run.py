@@ -158,7 +158,8 @@ def main() -> None:
         "\n".join(constant_table(runs)),
         "## clustered_mean where few values matter and all others scatter a little",
         "\n".join(noise_table(runs)),
-        "## What the score interval, widened for values unseen, would do alone (why few differing units get another bound)",
+        "## What the score interval, widened for values unseen, would do alone "
+        "(why few differing units get another bound)",
         "\n".join(plain[0]),
         "\n".join(plain[1]),
         "## clustered_difference (groups of 1 to 5, two in five in the first stratum)",
