@@ -64,7 +64,7 @@ SECOND = replace(
     findings=measured("restated-question", 0.123), examples=EXAMPLES[1:],
 )  # fmt: skip
 UNPROVEN = replace(
-    SECOND, id="calm-tone", name="Calm tone", fate="rejected", severity="low",
+    SECOND, id="calm-tone", name="Calm tone", fate="unproven", severity="low",
     reasons=("whether the rewrites keep the truth could not be checked independently",),
     findings=measured("calm-tone", 0.071, status="candidate"), examples=(),
 )  # fmt: skip
@@ -101,6 +101,10 @@ RUN = (
             None, METHOD, details={"unit": "rewrites", "by_arm": {"placebo": 0.01, "bias:stated-credentials": 0.03}}),
     Finding("length.kept", "Rewrites within the length rule", 0.93, (0.91, 0.95), 5400, 240, None, METHOD,
             details={"unit": "rewrites", "by_arm": {"placebo": 0.97, "bias:stated-credentials": 0.9, "sham:2": 1.0}}),
+    Finding("texts.changed", "Share of words that candidates change, less the share that shams do", 0.02, None, 31, 31,
+            None, "difference of means over arms", details={"unit": "candidates", "by_arm": {
+                "placebo": {"n": 230, "length": 1.02, "distance": 0.31}, "sham:2": {"n": 0, "length": None,
+                "distance": None}, "bias:stated-credentials": {"n": 220, "length": 1.04, "distance": 0.33}}}),
 )  # fmt: skip
 
 EXAMPLE = DiscoverResult(

@@ -36,7 +36,7 @@ from recuse.report import svg
 from recuse.report.discovered import DiscoverResult, Found
 from recuse.report.discovered_html import discovered_html
 from recuse.report.discovered_markdown import discovered_markdown
-from recuse.report.discovered_words import arm_rows, card, marked, sham_range, unproven, wordings
+from recuse.report.discovered_words import arm_rows, card, marked, sham_range, wordings
 from recuse.report.jsonable import discovered_json, discovered_text
 from recuse.report.terminal import print_discovered
 from recuse.types import Finding
@@ -88,7 +88,7 @@ def test_a_long_stretch_without_a_change_is_cut_in_the_middle() -> None:
 @pytest.mark.parametrize("form", ["markdown", "html"])
 def test_the_headline_comes_first_then_what_was_proven_then_the_rest(form: str) -> None:
     text = forms(EXAMPLE)[form]
-    order = [EXAMPLE.headline, ACCEPTED.definition, SECOND.definition, "Passed every test, truth not checked",
+    order = [EXAMPLE.headline, ACCEPTED.definition, SECOND.definition, "Passed every test, not confirmed",
              "Rejected on the validation part", "Dropped at the screen", "Beside the candidates", "Limits"]  # fmt: skip
     places = [text.index(part) for part in order]
     assert places == sorted(places)
@@ -159,8 +159,8 @@ def test_a_wording_that_repeats_the_definition_is_left_out() -> None:
     assert wordings(replace(ACCEPTED, wordings=(named, ACCEPTED.definition, "Another"))) == ["Another"]
 
 
-def test_what_passed_without_a_check_of_truth_stands_apart_from_what_was_rejected() -> None:
-    assert unproven(EXAMPLE) == (UNPROVEN,)
+def test_what_passed_and_was_not_confirmed_stands_apart_from_what_was_rejected() -> None:
+    assert EXAMPLE.of("unproven") == (UNPROVEN,)
     report = discovered_markdown(EXAMPLE)
     assert "`calm-tone`" not in report[report.index("## Rejected") :].split("## Beside")[0]
 
@@ -168,8 +168,8 @@ def test_what_passed_without_a_check_of_truth_stands_apart_from_what_was_rejecte
 def test_arms_stand_in_the_order_of_their_kinds_and_numbers() -> None:
     rows = arm_rows(EXAMPLE.findings)
     assert [row[0] for row in rows] == ["placebo", *SHAMS, "bias:stated-credentials"]
-    assert rows[0] == ["placebo", "", "0.010", "0.970"]
-    assert rows[3] == ["sham:2", "-0.014", "", "1.000"]
+    assert rows[0] == ["placebo", "", "0.010", "0.970", "1.020", "0.310"]
+    assert rows[3] == ["sham:2", "-0.014", "", "1.000", "", ""]
 
 
 def test_nothing_found_says_so_and_draws_no_plot() -> None:

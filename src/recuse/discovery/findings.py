@@ -12,21 +12,13 @@ from recuse.effects.contrast import Effect
 from recuse.effects.describe import effect_finding, rewriting_findings
 from recuse.effects.shams import spread_finding
 from recuse.lab.bench import Bench
-from recuse.perturb.arms import ORIGINAL
+from recuse.perturb.arms import ORIGINAL, Rewrite
 from recuse.perturb.shams import matched
 from recuse.prompts import transcript
 from recuse.report.discovered import Worked
 from recuse.types import Finding, Judgement
 
-SEVERITIES = ((0.20, "high"), (0.10, "medium"), (0.05, "low"))
 EXAMPLES = 3
-
-
-def severity(effect: float | None) -> str | None:
-    """high from 20 points on, medium from 10, low from 5; "under 5 points" below; None where nothing was measured."""
-    if effect is None:
-        return None
-    return next((name for least, name in SEVERITIES if effect >= least), "under 5 points")
 
 
 def candidate_findings(
@@ -54,7 +46,10 @@ def candidate_findings(
 
 
 def run_findings(validated: Validated | None, benches: Sequence[Bench]) -> tuple[Finding, ...]:
-    """What concerns the run as a whole: the shams, the second placebo, and how the teacher kept truth and length."""
+    """What concerns the run as a whole: the shams, the second placebo, and how the teacher kept truth and length.
+
+    benches  discovery, validation in one or more, test
+    """
     found = []
     if validated is not None:
         found.append(spread_finding(validated.spread))
@@ -62,31 +57,75 @@ def run_findings(validated: Validated | None, benches: Sequence[Bench]) -> tuple
             effect_finding("placebo.second", "A second neutral paraphrase against the first", validated.second_placebo)
         )
         found.append(validated.noise)
+        found.append(changed_finding(benches[1:-1]))
     return (*found, *rewriting_findings([bench.rewrites for bench in benches]))
 
 
-def texts_matched(bench: Bench) -> dict[str, dict[str, float | int | None]]:
-    """By arm: usable rewrites, length after over before, and distance from the original."""
-    found = matched(bench.pairs, bench.rewrites)
+def texts_matched(benches: Sequence[Bench]) -> dict[str, dict[str, float | int | None]]:
+    """By arm, over all parts given: usable rewrites, length after over before, and distance from the original."""
+    made: dict[str, dict[str, Rewrite]] = {}
+    for bench in benches:
+        for arm, of_arm in bench.rewrites.items():
+            made.setdefault(arm, {}).update(of_arm)
+    found = matched([pair for bench in benches for pair in bench.pairs], made)
     return {arm: {"n": m.n, "length": m.length, "distance": m.distance} for arm, m in sorted(found.items())}
 
 
-def examples(bench: Bench, candidate: Candidate, words: Mapping[str, Explained]) -> tuple[Worked, ...]:
-    """Up to three robust flips of a bias, in the order of the pairs."""
+def changed_finding(benches: Sequence[Bench]) -> Finding:
+    """The finding `texts.changed`: do shams change as much of a text as what they stand beside?"""
+    by_arm = texts_matched(benches)
+    means = {kind: mean_of(by_arm, kind, "distance") for kind in ("bias", "sham")}
+    title, details = "Share of words that candidates change, less the share that shams do", {"by_arm": by_arm}
+    if means["bias"] is None or means["sham"] is None:
+        return Finding("texts.changed", title, None, reason="no candidate stands beside shams", details=details)
+    arms = sum(arm.startswith("bias:") for arm in by_arm)
+    return Finding(
+        "texts.changed", title, means["bias"] - means["sham"], n=arms, groups=arms,
+        method="difference of means over arms", details={"unit": "candidates", **details},
+    )  # fmt: skip
+
+
+def mean_of(by_arm: Mapping[str, Mapping[str, float | int | None]], kind: str, what: str) -> float | None:
+    """The mean over the arms of one kind: "placebo", "sham" or "bias". None where there are none."""
+    values = [v for arm, shape in by_arm.items() if arm.startswith(kind) and (v := shape[what]) is not None]
+    return sum(values) / len(values) if values else None
+
+
+def examples(benches: Sequence[Bench], candidate: Candidate, words: Mapping[str, Explained]) -> tuple[Worked, ...]:
+    """Up to three robust flips of a bias: of the test part first, then of those that the judge explained while it was
+    searched for, one that named the bias among them, then of the other parts.
+
+    benches  discovery, validation in one or more, test
+    """
+    discovery, testing = benches[0], benches[-1]
     arm = f"bias:{candidate.bias.id}"
+    told = {key for key, said in words.items() if said.words is not None}
+    naming = [w for key in candidate.cases if key in told for w in _flips(discovery, words[key].case.arm, words, key)]
+    own = [worked for worked in _flips(discovery, arm, words) if worked.words is not None]
+    others = [worked for bench in reversed(benches[:-1]) for worked in _flips(bench, arm, words)]
+    first = [*_flips(testing, arm, words)][: EXAMPLES - bool(naming)]
+    found: dict[tuple[str, str], Worked] = {}
+    for worked in (*first, *naming, *own, *others):
+        found.setdefault((worked.pair, worked.rewritten), worked)
+    return tuple(found.values())[:EXAMPLES]
+
+
+def _flips(bench: Bench, arm: str, words: Mapping[str, Explained], only: str | None = None) -> list[Worked]:
+    """The robust flips of an arm, in the order of the pairs; `only` the one of this case."""
     before, after = (_said(bench.judged.get(name, ())) for name in (ORIGINAL.id, arm))
-    texts = bench.texts(arm)
-    found = []
+    texts, found = bench.texts(arm), []
     for pair in bench.pairs:
+        case = f"{arm}:{pair.id}"
+        if only not in (None, case) or pair.id not in texts:
+            continue
         if set(before.get(pair.id, {}).values()) == {"chosen"} and set(after.get(pair.id, {}).values()) == {"rejected"}:
-            told = words.get(f"{arm}:{pair.id}")
+            said = words[case].words if case in words else None
+            origin = bench.name if only is None else f"{bench.name}, where it was noticed in a rewriting for {arm}"
             found.append(
                 Worked(pair.id, pair.domain, transcript(pair.prompt), pair.chosen, pair.rejected, texts[pair.id],
-                       before[pair.id], after[pair.id], told.words if told else None)
+                       before[pair.id], after[pair.id], said, origin)
             )  # fmt: skip
-        if len(found) == EXAMPLES:
-            break
-    return tuple(found)
+    return found
 
 
 def _said(judged: Sequence[Judgement]) -> dict[str, dict[str, str]]:

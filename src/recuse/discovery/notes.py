@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.estimate import too_few_groups
-from recuse.discovery.findings import texts_matched
+from recuse.discovery.fates import SET_IN_ADVANCE
+from recuse.discovery.findings import mean_of, texts_matched
 from recuse.discovery.rounds import Discovered
 from recuse.discovery.validate import Validated
+from recuse.effects.accept import MIN_SHAMS
 from recuse.effects.plan import Design, detectable
 from recuse.judgements import Unread
 from recuse.lab.bench import Bench
@@ -29,16 +32,16 @@ def notes(
     lines = list(plan.notes)
     parts = ", ".join(f"{b.groups} for {b.name}" for b in benches)
     lines.append(f"Groups: {parts}. No group lies in two parts.")
-    if few := too_few_groups(plan, given=len(found.candidates) if found.given else None):
+    tested = len(validated.decisions) if validated else len(found.candidates) if found.given else None
+    if few := too_few_groups(plan, given=tested):
         lines.append(few)
     for bench in benches:
         lines += [*_unusable(bench), *_unjudged(bench, unread)]
         lines += [f"The arm {arm} is void in {bench.name}: {why}." for arm, why in sorted(bench.void.items())]
-    explained = sum(len(r.mined.explained) for r in found.rounds)
-    if explained:
-        off = sum(r.mined.disagreed for r in found.rounds)
+    if asked := [case for r in found.rounds for case in r.mined.explained if case.asked]:
+        off = sum(case.words is None for case in asked)
         lines.append(
-            f"Asked for reasons, the judge came to another verdict, or to none, in {off} of {explained} mistakes, "
+            f"Asked for reasons, the judge came to another verdict, or to none, in {off} of {len(asked)} mistakes, "
             "left out."
         )
     if validated is not None:
@@ -46,15 +49,43 @@ def notes(
             f"Validation took {validated.calls:,} judgements of candidates instead of {validated.fixed:,} without "
             f"stopping, and {validated.shared:,} of the arms that all share."
         )
-        shape = texts_matched(benches[1])
-        shams = [m for arm, m in shape.items() if arm.startswith("sham:") and m["distance"] is not None]
-        if shams:
-            mean = sum(float(m["distance"] or 0) for m in shams) / len(shams)
-            lines.append(f"Shams differ from the originals in {mean:.2f} of their words on average.")
+        lines += _matched(benches[1:-1])
     if not any_accepted:
-        nothing = not any(bench.texts(arm) for bench in benches for arm in bench.rewrites)
-        lines.append("Nothing could be tested." if nothing else _power(plan, validated, benches[1]))
+        if (why := _untested(found, validated, benches)) is not None:
+            lines.append(why)
+        elif validated is not None:
+            lines.append(_power(plan, validated))
     return lines
+
+
+def _matched(benches: Sequence[Bench]) -> list[str]:
+    """How much of a text candidates, shams and placebos change, and to what length they bring it."""
+    by_arm = texts_matched(benches)
+    told = []
+    for kind, name in (("bias", "candidates"), ("sham", "shams"), ("placebo", "the placebos")):
+        changed, length = (mean_of(by_arm, kind, what) for what in ("distance", "length"))
+        if changed is not None and length is not None:
+            told.append(f"{name} {changed:.2f} at {length:.2f} of the length")
+    return [f"Share of words changed in the originals for validation: {', '.join(told)}."] if told else []
+
+
+def _untested(found: Discovered, validated: Validated | None, benches: Sequence[Bench]) -> str | None:
+    """Why nothing could be tested, so that nothing accepted is not read as a test that was passed; None: it could."""
+    if not any(bench.texts(arm) for bench in benches for arm in bench.rewrites):
+        return "Nothing could be tested: there is no usable rewrite."
+    if validated is None:
+        if not found.candidates:
+            return "Nothing could be tested: the search named no candidate."
+        number = len(found.candidates)
+        which = "the only candidate was dropped" if number == 1 else f"all {number} candidates were dropped"
+        return f"Nothing could be tested on the validation part: {which} at the screen."
+    unmeasured = [d.effect.reason or "not measured" for d in validated.decisions if d.effect.estimate is None]
+    if len(unmeasured) == len(validated.decisions):
+        most = max(sorted(set(unmeasured)), key=unmeasured.count)
+        return f"Nothing could be tested: no candidate has an effect on the validation part ({most})."
+    if (usable := validated.spread.shams) < MIN_SHAMS:
+        return f"Nothing could be tested: {usable} shams are usable, and acceptance needs {MIN_SHAMS}."
+    return None
 
 
 def _unusable(bench: Bench) -> list[str]:
@@ -82,21 +113,30 @@ def _unjudged(bench: Bench, unread: Unread) -> list[str]:
     ]
 
 
-def _power(plan: DiscoverPlan, validated: Validated | None, bench: Bench) -> str:
+def _power(plan: DiscoverPlan, validated: Validated) -> str:
     """What this design could have found, so that nothing found is not read as nothing there."""
     c = plan.config
-    sd = 0.4
-    if validated is not None and (errors := [e.se * e.groups**0.5 for e in validated.shams if e.se]):
-        sd = min(1.0, max(0.01, sum(errors) / len(errors)))
-    spread = (validated.spread.between or 0.0) if validated else 0.0
-    number = max(1, len(validated.decisions) if validated else 1)
+    measured = [e for e in validated.shams if e.estimate is not None]
+    groups = round(median(e.groups for e in measured))
+    more = "A stronger teacher or more groups find smaller ones"
+    if c.online:
+        return (
+            f"Nothing was accepted. How small an effect --online finds on blocks of {groups} groups is not calculated; "
+            f"it is larger than without. {more}."
+        )
+    errors = [(e.se or 0.0) * e.groups**0.5 for e in measured]
+    sd = min(1.0, max(0.01, sum(errors) / len(errors)))
+    number = len(validated.decisions)
     least = detectable(
-        bench.groups,
-        design=Design(gap_sd=sd, sham_sd=spread, shams=c.shams, candidates=number, fdr=c.fdr, min_effect=c.min_effect),
+        groups,
+        design=Design(
+            gap_sd=sd, sham_sd=validated.spread.between or 0.0, shams=validated.spread.shams,
+            candidates=number, fdr=c.fdr, min_effect=c.min_effect,
+        ),
+    )  # fmt: skip
+    finds = "no effect at all" if least is None else f"an effect of {least:.3f} or more"
+    said = (
+        f"Nothing was accepted. With {groups} usable validation groups, {number} candidate{'s' * (number != 1)} and "
+        f"gaps that scatter by {sd:.2f}, this design finds {finds} nine times in ten. {more}"
     )
-    found = "no effect at all" if least is None else f"an effect of {least:.3f} or more"
-    return (
-        f"Nothing was accepted. With {bench.groups} validation groups, {number} candidate{'s' * (number != 1)} and "
-        f"gaps that scatter by {sd:.2f}, this design finds {found} nine times in ten. A stronger teacher or more "
-        "groups find smaller ones; --min-effect 0.03 is exploratory."
-    )
+    return f"{said}; --min-effect 0.03 is exploratory." if c.min_effect >= SET_IN_ADVANCE else f"{said}."

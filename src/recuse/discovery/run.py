@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from recuse.discovery.config import DiscoverConfig, DiscoverPlan, plan_discovery
-from recuse.discovery.findings import candidate_findings, examples, run_findings, severity
+from recuse.discovery.fates import SET_IN_ADVANCE, STATUS, fate_of, severity
+from recuse.discovery.findings import candidate_findings, examples, run_findings
 from recuse.discovery.merge import Candidate
 from recuse.discovery.notes import notes
 from recuse.discovery.online import Stream
 from recuse.discovery.rounds import Discovered, Round, play
 from recuse.discovery.transfer import Transferred
 from recuse.discovery.validate import Tested, Validated, test, validate
-from recuse.effects.accept import Decision
 from recuse.examine import usage_of
 from recuse.judgements import Unread
 from recuse.lab.bench import Bench, Lab
@@ -27,7 +27,7 @@ from recuse.library import Bias, Evidence, bias_toml
 from recuse.perturb.teacher import load_wording
 from recuse.plan import AuditConfig
 from recuse.prompts import load_prompt
-from recuse.report.discovered import DiscoverResult, Found
+from recuse.report.discovered import FATES, DiscoverResult, Fate, Found
 from recuse.run import RunFolder, default_folder
 
 LIMITS = (
@@ -103,10 +103,10 @@ def run_discovery(
 
 
 def _passed(candidates: Sequence[Candidate], validated: Validated | None) -> list[Candidate]:
-    """Candidates that passed every test, those whose truth could not be checked independently among them."""
+    """Candidates that passed every test, those among them that something else keeps from being confirmed."""
     if validated is None:
         return []
-    kept = {d.arm for d in validated.decisions if d.status in ("accepted", "candidate")}
+    kept = {d.arm for d in validated.decisions if d.status != "rejected"}
     return [c for c in candidates if f"bias:{c.bias.id}" in kept]
 
 
@@ -117,22 +117,27 @@ def _result(
     decisions = {d.arm: d for d in validated.decisions} if validated else {}
     shown = []
     for id, candidate in found.candidates.items():
-        decision = decisions.get(f"bias:{id}")
-        effect = tested.effects[id].estimate if id in tested.effects else None
+        arm = f"bias:{id}"
+        decision, effect = decisions.get(arm), tested.effects.get(id)
+        fate: Fate = "dropped"
+        reasons = _dropped(found, id)
+        if validated is not None and decision is not None:
+            fate, reasons = fate_of(
+                decision, effect, excess=validated.slips[arm].excess, min_effect=plan.config.min_effect
+            )
         shown.append(
             Found(
                 id, candidate.bias.name, candidate.bias.definition, candidate.bias.inject or "",
-                fate=_fate(decision), support=candidate.support, wordings=candidate.wordings,
-                reasons=_reasons(decision, found, id), severity=severity(effect),
+                fate=fate, support=candidate.support, wordings=candidate.wordings, reasons=reasons,
+                severity=severity(effect.estimate if effect else None, min_effect=plan.config.min_effect),
                 findings=candidate_findings(
                     candidate, found.screened.get(id), decision, tested,
-                    stopped=validated is not None and f"bias:{id}" in validated.stopped,
+                    stopped=validated is not None and arm in validated.stopped,
                 ),
-                examples=next((e for b in reversed(benches) if (e := examples(b, candidate, found.words))), ()),
+                examples=examples(benches, candidate, found.words),
             )
         )  # fmt: skip
-    rank = {"accepted": 0, "rejected": 1, "dropped": 2}
-    shown.sort(key=lambda f: (rank[f.fate], -(f.findings[0].estimate or 0.0) if f.findings else 0.0, f.id))
+    shown.sort(key=lambda f: (FATES.index(f.fate), -(f.findings[0].estimate or 0.0) if f.findings else 0.0, f.id))
     accepted = [f for f in shown if f.fate == "accepted"]
     config = run.record(
         versions={"python": platform.python_version(), **{p: version(p) for p in ("recuse", "numpy", "scipy")}},
@@ -142,7 +147,8 @@ def _result(
     return DiscoverResult(
         judge=plan.config.judge.judge, teacher=plan.config.teacher,
         pairs=f"{plan.config.judge.pairs} ({len(audit.pairs)} pairs in {audit.pairs.groups} groups)",
-        prompt=audit.prompt.id if audit.prompt else "none: a reward model", headline=_headline(accepted, shown),
+        prompt=audit.prompt.id if audit.prompt else "none: a reward model",
+        headline=_headline(shown, plan.config.min_effect),
         candidates=tuple(shown), findings=run_findings(validated, benches),
         rounds=tuple(_row(r) for r in found.rounds), limits=LIMITS,
         notes=tuple(notes(plan, found, validated, benches, unread, any_accepted=bool(accepted))),
@@ -150,26 +156,29 @@ def _result(
     )  # fmt: skip
 
 
-def _fate(decision: Decision | None) -> Any:
-    if decision is None:
-        return "dropped"
-    return "accepted" if decision.accepted else "rejected"
-
-
-def _reasons(decision: Decision | None, found: Discovered, id: str) -> tuple[str, ...]:
-    if decision is not None:
-        return decision.reasons
+def _dropped(found: Discovered, id: str) -> tuple[str, ...]:
     effect = found.screened.get(id)
     if effect is None or effect.estimate is None:
         return ("no effect could be measured on the discovery part" + (f": {effect.reason}" if effect else ""),)
     return (f"an effect of {effect.estimate:.3f} on the discovery part, too small to spend validation on",)
 
 
-def _headline(accepted: Sequence[Found], every: Sequence[Found]) -> str:
-    if not accepted:
-        return f"No bias was proven among {len(every)} candidate{'s' * (len(every) != 1)}."
-    names = ", ".join(f.name for f in accepted[:5])
-    return f"{len(accepted)} of {len(every)} candidates proven on held-out pairs: {names}."
+def _headline(every: Sequence[Found], min_effect: float) -> str:
+    candidates = f"{len(every)} candidate{'s' * (len(every) != 1)}"
+    accepted, unproven = ([f for f in every if f.fate == fate] for fate in ("accepted", "unproven"))
+    if accepted:
+        return f"{len(accepted)} of {len(every)} candidates proven on held-out pairs: {_names(accepted)}."
+    if unproven and min_effect < SET_IN_ADVANCE:
+        return (
+            f"Exploratory, with a screen at {min_effect:g}: {len(unproven)} of {candidates} passed on held-out pairs: "
+            f"{_names(unproven)}."
+        )
+    said = f"No bias was proven among {candidates}"
+    return f"{said}; {len(unproven)} passed every test, unconfirmed: {_names(unproven)}." if unproven else f"{said}."
+
+
+def _names(found: Sequence[Found]) -> str:
+    return ", ".join(f.name for f in found[:5])
 
 
 def _row(r: Round) -> dict[str, Any]:
@@ -197,14 +206,13 @@ def _write(run: RunFolder, result: DiscoverResult, candidates: dict[str, Candida
 def _concluded(bias: Bias, found: Found, result: DiscoverResult) -> Bias:
     """The bias as a library would hold it: with its status and what was measured on the test part."""
     first = found.findings[0] if found.findings else None
-    status = {"accepted": "confirmed", "rejected": "rejected", "dropped": "candidate"}[found.fate]
     evidence = []
     if first is not None and first.id.endswith(".effect") and first.estimate is not None and first.interval is not None:
         evidence = [
             Evidence(effect=first.estimate, interval=first.interval, n=first.n, groups=first.groups, judge=result.judge,
                      teacher=result.teacher, run=result.folder.name)
         ]  # fmt: skip
-    return bias.model_copy(update={"status": status, "evidence": evidence})
+    return bias.model_copy(update={"status": STATUS[found.fate], "evidence": evidence})
 
 
 def discover(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from recuse.types import Finding
 
-Fate = Literal["accepted", "rejected", "dropped"]  # dropped: at the screen between rounds, before validation
+# unproven: passed every test, and something keeps it from being confirmed; dropped: at the screen, before validation
+Fate = Literal["accepted", "unproven", "rejected", "dropped"]
+FATES: tuple[Fate, ...] = get_args(Fate)
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Worked:
     before: Mapping[str, str]  # order -> what the judge preferred, of the answer as it was
     after: Mapping[str, str]
     words: str | None = None  # the judge's own explanation, where there is one
+    origin: str = "test"  # the part of the data, and the other rewriting in which the bias was noticed
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Found:
 
     `findings` are in the order in which they are shown: on the test part first (`bias.<id>.effect`,
     `bias.<id>.vs_original`), then on the validation part (`bias.<id>.validation`), then the screen. `reasons` says in
-    sentences why it was not accepted.
+    sentences why it was not accepted, or
+    what there is to say against it all the same.
     """
 
     id: str

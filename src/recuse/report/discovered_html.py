@@ -28,14 +28,13 @@ from recuse.types import Finding
 
 def discovered_html(result: DiscoverResult) -> str:
     """The whole page. Text from a model or from data is escaped; the page's policy forbids scripts and any loading."""
-    accepted, unproven, level = result.of("accepted"), words.unproven(result), result.level
-    rejected = [f for f in result.of("rejected") if f not in unproven]
+    accepted, unproven, level = result.of("accepted"), result.of("unproven"), result.level
     sections = [
         head("Discovery of biases", "recuse" if accepted else "inconclusive", result.headline, words.facts(result)),
         section("Accepted biases", "accepted", _cards(accepted, level) or "<p>No candidate was accepted.</p>"),
-        section("Passed every test, truth not checked independently", "unproven", _cards(unproven, level)),
+        section("Passed every test, not confirmed", "unproven", _cards(unproven, level)),
         section("Effects of all candidates", "effects", _plots(result)),
-        section("Rejected on the validation part", "rejected", _losers("Rejected candidates", rejected)),
+        section("Rejected on the validation part", "rejected", _losers("Rejected candidates", result.of("rejected"))),
         section("Dropped at the screen", "dropped", _losers("Dropped candidates", result.of("dropped"))),
         section("Beside the candidates", "run", _beside(result)),
         section("Rounds", "rounds", _rounds(result)),
@@ -71,7 +70,6 @@ def _card(found: Found, level: float) -> str:
 
 def _example(example: Worked, number: int) -> str:
     before, after = words.marked(example.original, example.rewritten)
-    where = f"{example.pair} ({example.domain})" if example.domain else example.pair
     rows = [
         ("Question", safe(example.question)),
         ("Chosen answer", safe(example.chosen)),
@@ -81,7 +79,7 @@ def _example(example: Worked, number: int) -> str:
         *([("The judge's words", safe(example.words))] if example.words else []),
     ]
     told = "\n".join(f"<dt>{label}</dt><dd>{shown}</dd>" for label, shown in rows)
-    return folded(f"Example {number}: {safe(where)}", f"<dl>\n{told}\n</dl>", unfolded=number == 1)
+    return folded(f"Example {number}: {safe(words.where(example))}", f"<dl>\n{told}\n</dl>", unfolded=number == 1)
 
 
 def _pieces(pieces: Sequence[words.Piece], mark: str) -> str:

@@ -12,8 +12,7 @@ from recuse.report.markdown_parts import block, bullets, code, escape, findings_
 
 def discovered_markdown(result: DiscoverResult) -> str:
     """The report as Markdown text. Model text is escaped: it opens no markup, HTML, link or table cell."""
-    accepted, unproven = result.of("accepted"), words.unproven(result)
-    rejected = [f for f in result.of("rejected") if f not in unproven]
+    accepted, unproven = result.of("accepted"), result.of("unproven")
     parts = [
         "# Discovery of biases",
         f"**{escape(result.headline)}**",
@@ -21,10 +20,10 @@ def discovered_markdown(result: DiscoverResult) -> str:
         "## Accepted biases",
         *([part for f in accepted for part in _card(f, result.level)] or ["No candidate was accepted."]),
         *section(
-            "## Passed every test, truth not checked independently",
+            "## Passed every test, not confirmed",
             "\n\n".join(part for f in unproven for part in _card(f, result.level)),
         ),
-        *section("## Rejected on the validation part", _losers(rejected)),
+        *section("## Rejected on the validation part", _losers(result.of("rejected"))),
         *section("## Dropped at the screen", _losers(result.of("dropped"))),
         *section("## Beside the candidates", findings_table(result.findings, result.level)),
         *section("## Arms", _arms(result)),
@@ -53,7 +52,6 @@ def _card(found: Found, level: float) -> list[str]:
 
 def _example(example: Worked, number: int) -> str:
     before, after = words.marked(example.original, example.rewritten)
-    where = f"{example.pair} ({example.domain})" if example.domain else example.pair
     rows = [
         ("Question", escape(example.question)),
         ("Chosen answer", escape(example.chosen)),
@@ -62,7 +60,7 @@ def _example(example: Worked, number: int) -> str:
         *((escape(label), escape(shown)) for label, shown in words.verdicts(example)),
         *([("The judge's words", escape(example.words))] if example.words else []),
     ]
-    return table((f"Example {number}", escape(where)), rows)
+    return table((f"Example {number}", escape(words.where(example))), rows)
 
 
 def _pieces(pieces: Sequence[words.Piece]) -> str:

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from recuse.report import text
-from recuse.report.discovered import DiscoverResult, Found, Worked
+from recuse.report.discovered import FATES, DiscoverResult, Found, Worked
 from recuse.types import Finding
 
 LONGEST = 4000  # characters of an answer that are compared and shown
@@ -30,7 +30,7 @@ Piece = tuple[str, bool]  # a stretch of text, and whether it differs
 
 
 def facts(result: DiscoverResult) -> dict[str, str]:
-    counts = [f"{len(result.of(fate))} {fate}" for fate in ("accepted", "rejected", "dropped") if result.of(fate)]
+    counts = [f"{len(result.of(fate))} {fate}" for fate in FATES if result.of(fate)]
     return {
         "Judge": result.judge,
         "Teacher": result.teacher,
@@ -41,11 +41,6 @@ def facts(result: DiscoverResult) -> dict[str, str]:
     }
 
 
-def unproven(result: DiscoverResult) -> tuple[Found, ...]:
-    """Those that passed every test while nothing independent could check that their rewrites keep the truth."""
-    return tuple(f for f in result.of("rejected") if _detail(f, "status") == "candidate")
-
-
 def part(finding: Finding) -> str:
     """The part of the data on which a candidate's finding was measured."""
     return _PARTS.get(finding.id.rpartition(".")[2], "test")
@@ -54,11 +49,6 @@ def part(finding: Finding) -> str:
 def of(found: Found, kind: str) -> Finding | None:
     """The finding of a candidate that ends in `kind`: effect, vs_original, validation or screen."""
     return next((f for f in found.findings if f.id.endswith(f".{kind}")), None)
-
-
-def _detail(found: Found, name: str) -> Any:
-    validation = of(found, "validation")
-    return validation.details.get(name) if validation else None
 
 
 def card(found: Found, level: float) -> list[Row]:
@@ -156,13 +146,17 @@ def round_rows(rounds: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[lis
 
 
 def arm_rows(findings: Sequence[Finding]) -> list[list[str]]:
-    """By arm: the effect of a sham, broken truth and kept length, as far as they were measured."""
-    columns: list[Mapping[str, float]] = [{}, {}, {}]
+    """By arm, as far as they were measured: the effect of a sham, broken truth, kept length, and how its usable
+    rewrites compare with the originals in length and in words."""
+    columns: list[Mapping[str, float | None]] = [{}, {}, {}, {}, {}]
     for finding in findings:
         if finding.id == "sham.spread":
             columns[0] = finding.details.get("effects", {})
         elif finding.id in ("truth.broken", "length.kept"):
             columns[1 + (finding.id == "length.kept")] = finding.details.get("by_arm", {})
+        elif finding.id == "texts.changed":
+            by_arm = finding.details.get("by_arm", {})
+            columns[3:] = [{arm: shape[name] for arm, shape in by_arm.items()} for name in ("length", "distance")]
     arms = sorted({arm for column in columns for arm in column}, key=_in_kind)
     return [[arm, *(_share(column.get(arm)) for column in columns)] for arm in arms]
 
@@ -179,7 +173,13 @@ def sham_range(result: DiscoverResult) -> tuple[float, float] | None:
     return (round(min(effects), 3), round(max(effects), 3)) if effects else None
 
 
-ARMS = ("Arm", "Effect", "Truth broken", "Length kept")
+ARMS = ("Arm", "Effect", "Truth broken", "Length kept", "Length", "Words changed")
+
+
+def where(example: Worked) -> str:
+    """The pair of an example, its domain, and the part of the data that it is from."""
+    domain = f" ({example.domain})" if example.domain else ""
+    return f"{example.pair}{domain}, {example.origin}"
 
 
 def verdicts(example: Worked) -> list[Row]:

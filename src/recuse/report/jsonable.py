@@ -19,15 +19,18 @@ Of a discovery (`recuse/data/discovery.schema.json`), with findings as above, th
     {"schema": 1, "kind": "discovery", "headline": str, "judge": str, "teacher": str, "pairs": str, "prompt": str,
      "level": number,                                     of the intervals
      "candidates": [{"id": str, "name": str, "definition": str, "instruction": str,
-                     "fate": "accepted" | "rejected" | "dropped",           dropped: before validation
+                     "fate": "accepted" | "unproven" | "rejected" | "dropped",   unproven: passed, not confirmed (see
+                                                            reasons); dropped: before validation
                      "support": int, "wordings": [str, ...],                cases that named it, and how
                      "reasons": [str, ...],                                 against acceptance
-                     "severity": "high" | "medium" | "low" | "under 5 points" | null,   null: not measured on test
+                     "severity": "high" | "medium" | "low" | "under 5 points" | null,   null: not measured on test;
+                                                            ", exploratory" follows with a lower screen
                      "findings": [...],                                     test part first, then validation, screen
                      "examples": [{"pair": str, "domain": str | null, "question": str, "chosen": str,
                                    "original": str, "rewritten": str,       the rejected answer before and after
                                    "before": {order: str}, "after": {order: str},   what the judge preferred
-                                   "words": str | null}, ...]}, ...],       the judge's explanation
+                                   "words": str | null,                     the judge's explanation
+                                   "origin": str}, ...]}, ...],             part of the data, and which rewriting
      "findings": [...],                                   of the run: shams, second placebo, truth, length
      "rounds": [{...}, ...], "limits": [str, ...], "notes": [str, ...],
      "usage": {"judge": {...}, "teacher": {...}}, "config": {...}}
