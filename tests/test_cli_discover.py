@@ -18,6 +18,7 @@ from texts_world import LIKED, PAIRS, write_source
 from recuse.backends import open_backend
 from recuse.cli import run
 from recuse.discovery.split import split
+from recuse.discovery.validate import Validated, validate
 from recuse.library import load_library
 
 JUDGE, TEACHER = "python/texts_world:judge", "python/texts_world:teacher"
@@ -131,12 +132,11 @@ def test_a_library_reads_what_was_found_and_a_new_run_can_begin_with_it(found: R
 
 def test_too_few_groups_are_told_before_anything_is_paid_for_and_in_the_report(found: Run) -> None:
     needed = recuse(*found.command, "--dry-run", "--json").json["groups_for"]["validation_groups"]
-    sentence = (
-        f"Too few groups for an effect of 0.1: validation has 16, and finding it nine times in ten among 10 candidates "
-        f"takes {needed}."
-    )
-    assert found.said.err.startswith(sentence + "\n")
-    assert sentence in found.findings["notes"]
+    sentence = "Too few groups for an effect of 0.1: validation has 16, and finding it nine times in ten among "
+    assert found.said.err.startswith(f"{sentence}up to 10 candidates takes {needed}.\n")
+    (told,) = (note for note in found.findings["notes"] if note.startswith("Too few"))
+    assert told.startswith(f"{sentence}1 candidate takes ")  # the one that was tested
+    assert 50 < int(told.removesuffix(".").rpartition(" ")[2]) < needed
     assert 100 < needed < 1000
 
 
@@ -241,6 +241,10 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "a teacher without a price under a cap": (lambda f: ["--max-cost", "1"], "There is no price for python/"),
     "a teacher that the fake world does not know": (lambda f: ["--teacher", "fake/teacher=1,wit=2"], "'wit=2'"),
     "a file in the way": (file_in_the_way, "is a file"),
+    "more rounds online than groups": (
+        lambda f: ["--online", "--rounds", "17"],
+        "--online tests each of 17 rounds on groups of its own, and validation has 16",
+    ),
     "nothing to search": (lambda f: ["--teacher", ""], "Give --judge, --teacher and --pairs."),
 }  # fmt: skip
 
@@ -324,7 +328,7 @@ def test_a_teacher_without_an_answer_is_told_in_one_sentence(
     fault = kind.partition(" ")[0]
     told = f"None of the 24 rewrites for discovery can be used ({fault} 24): try another --teacher."
     assert told in said.json["notes"]
-    assert "Nothing could be tested." in said.json["notes"]
+    assert "Nothing could be tested: there is no usable rewrite." in said.json["notes"]
     assert told in (tmp_path / "run/report.md").read_text()
     assert not any("nine times in ten" in note for note in said.json["notes"] if not note.startswith("Too few"))
 
@@ -337,7 +341,8 @@ def test_a_teacher_that_writes_and_cannot_name_what_it_sees_is_counted(
     (row,) = said["rounds"]
     assert row["mistakes"] > 0
     assert (row["unreadable"], row["named"], row["new"]) == (row["mistakes"], 0, 0)
-    assert any(note.startswith("Nothing was accepted. With 16 validation groups") for note in said["notes"])
+    assert "Nothing could be tested: the search named no candidate." in said["notes"]
+    assert not any("this design finds" in note for note in said["notes"])
 
 
 def test_a_teacher_that_is_down_ends_the_run_with_4_and_leaves_the_folder_free(
@@ -382,6 +387,7 @@ def test_a_judge_without_verdicts_is_told_with_an_example(
         "The judge gave no verdict in 24 of 24 judgements of the untouched answers for discovery (mostly no_verdict, "
         "for example: Both have their merits.)." in said["notes"]
     )
+    assert "Nothing could be tested: the search named no candidate." in said["notes"]
 
 
 def test_a_judge_of_single_answers_is_searched_without_reasons_and_the_run_says_so(
@@ -390,7 +396,45 @@ def test_a_judge_of_single_answers_is_searched_without_reasons_and_the_run_says_
     judge = module(tmp_path, monkeypatch, f"return '9' if {LIKED.word!r} in last else str(3 + len(last) % 3)")
     said = recuse(*options(source, judge=judge), "--prompt", "pointwise/score", "--out", "run", "--json").json
     assert any("gives no reasons: the teacher reads its mistakes alone" in note for note in said["notes"])
+    assert not any("Asked for reasons" in note for note in said["notes"])
     assert said["prompt"] == "pointwise/score"
+
+
+def void(validated: Validated) -> Validated:
+    gone = [replace(d, status="rejected", effect=replace(d.effect, estimate=None, reason="the arm is void"))
+            for d in validated.decisions]  # fmt: skip
+    return replace(validated, decisions=tuple(gone))
+
+
+def without_shams(validated: Validated) -> Validated:
+    rejected = [replace(d, status="exploratory") for d in validated.decisions]
+    return replace(validated, decisions=tuple(rejected), spread=replace(validated.spread, shams=3))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (void, "Nothing could be tested: no candidate has an effect on the validation part (the arm is void)."),
+        (without_shams, "Nothing could be tested: 3 shams are usable, and acceptance needs 5."),
+    ],
+)
+def test_what_could_not_be_tested_is_not_called_a_test_that_found_nothing(
+    change: Callable[[Validated], Validated], says: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recuse.discovery.run.validate", lambda *arguments: change(validate(*arguments)))
+    said = recuse(*options(source), "--out", str(tmp_path / "run"), "--json").json
+    assert says in said["notes"]
+    assert not any("this design finds" in note for note in said["notes"])
+    assert said["candidates"][0]["fate"] != "accepted"
+
+
+def test_online_with_small_blocks_ends_well_and_claims_no_power(source: Path, tmp_path: Path) -> None:
+    said = recuse(*options(source), "--online", "--rounds", "16", "--out", str(tmp_path / "run"), "--json")
+    assert (said.code, said.err) == (0, "")
+    (candidate,) = said.json["candidates"]
+    assert candidate["fate"] == "rejected"
+    assert not any("this design finds" in note for note in said.json["notes"])
+    assert any("How small an effect --online finds on blocks of 1 groups" in note for note in said.json["notes"])
 
 
 HOSTILE = {
@@ -480,7 +524,8 @@ def test_a_dry_transfer_counts_no_rounds(found: Run, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     said = transfer(found.folder, JUDGE, "--dry-run", "--json")
     # 16 validation and 12 test pairs in two orders: original, two placebos, five shams and the bias; then three arms.
-    assert said.json["judge"]["calls"] == 16 * 9 * 2 + 12 * 3 * 2
+    # And a tenth of the validation pairs once more.
+    assert said.json["judge"]["calls"] == 16 * 9 * 2 + 12 * 3 * 2 + 1 * 2
     assert said.json["candidates"] == 1
     assert list(tmp_path.iterdir()) == []
 

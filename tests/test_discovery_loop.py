@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +14,12 @@ from world import like_for, world_pairs
 from recuse.backends.fake import parse_planted
 from recuse.backends.fake_world import WORLD
 from recuse.discovery.config import DiscoverConfig, plan_discovery
+from recuse.discovery.estimate import estimate
 from recuse.discovery.run import run_discovery
 from recuse.errors import ConfigMismatch, Incomplete, InputError, UsageError
 from recuse.judge import Answered
 from recuse.lab.engines import Engines, Role
+from recuse.library import load_bias, promote
 from recuse.plan import AuditConfig
 from recuse.report.discovered import DiscoverResult
 from recuse.types import Ask
@@ -78,10 +81,76 @@ def test_a_planted_bias_that_no_library_lists_is_found_and_proven(found: Discove
     assert validation.details["p_larger"] == max(validation.details["p_flip"], validation.details["p_sham"])
     assert original.groups == effect.groups == 126
     assert 0 < screen.groups <= 40
+    assert 1 <= len(accepted.examples) <= 3
     for example in accepted.examples:
         assert LIKED.word in example.rewritten
         assert LIKED.word not in example.original
         assert (set(example.before.values()), set(example.after.values())) == ({"chosen"}, {"rejected"})
+
+
+def test_examples_are_of_the_test_part_and_one_that_named_the_bias_has_the_judges_words(found: DiscoverResult) -> None:
+    (accepted,) = found.of("accepted")
+    assert [example.origin for example in accepted.examples[:2]] == ["test", "test"]
+    naming = accepted.examples[2]
+    assert naming.origin.startswith("discovery, where it was noticed in a rewriting for bias:")
+    assert naming.words is not None
+    assert LIKED.word in naming.words
+    assert naming.words.split()[-1] in (found.folder / "report.md").read_text()
+
+
+def test_shams_placebos_and_candidates_stand_beside_each_other_in_length_and_words_changed(
+    found: DiscoverResult,
+) -> None:
+    (changed,) = (f for f in found.findings if f.id == "texts.changed")
+    by_arm = changed.details["by_arm"]
+    kinds = {kind: [m["distance"] for arm, m in by_arm.items() if arm.startswith(kind)] for kind in ("bias", "sham")}
+    assert len(kinds["sham"]) == 5
+    mean = {kind: sum(values) / len(values) for kind, values in kinds.items()}
+    assert changed.estimate == pytest.approx(mean["bias"] - mean["sham"])
+    assert 1.0 < by_arm["placebo"]["length"] <= 1.1
+    (note,) = (note for note in found.notes if note.startswith("Share of words changed"))
+    assert f"candidates {mean['bias']:.2f} at " in note
+    assert f"shams {mean['sham']:.2f} at " in note
+
+
+def test_a_lower_screen_is_exploratory_in_the_headline_the_severity_the_library_and_to_promote(
+    source: Path, tmp_path: Path
+) -> None:
+    result = discovered(config(source, liking(0.45), out=tmp_path / "out", rounds=1, min_effect=0.03))
+    assert result.headline.startswith("Exploratory, with a screen at 0.03: 1 of ")
+    assert result.of("accepted") == ()
+    (passed,) = result.of("unproven")
+    assert (passed.severity or "").endswith(", exploratory")
+    assert load_bias(passed.id, tmp_path / "out/candidates").status == "candidate"
+    with pytest.raises(UsageError, match="did not confirm"):
+        promote(tmp_path / "out", passed.id, library=tmp_path / "mine")
+
+
+def test_what_is_asked_of_each_model_stays_under_the_estimate_of_its_kind(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: Counter[str] = Counter()
+    ask = Engines.ask
+
+    def counted(self: Engines, role: Role, asks: Sequence[Ask], *, phase: str) -> list[Answered]:
+        asked[phase.partition(": ")[2]] += len(asks)
+        return ask(self, role, asks, phase=phase)
+
+    monkeypatch.setattr(Engines, "ask", counted)
+    plan = plan_discovery(config(source, liking(0.45), out=tmp_path / "out", rounds=1))
+    said = estimate(plan)
+    run_discovery(plan)
+    plan.close()
+    judge, teacher = said["judge"]["calls_by_kind"], said["teacher"]["calls_by_kind"]
+    assert 0 < asked["judging"] <= judge["verdicts"]
+    assert 0 < asked["explaining"] <= judge["reasons"]
+    assert 0 < asked["judging a tenth again"] <= judge["again"]
+    assert 0 < asked["rewriting"] <= teacher["rewrites"]
+    assert 0 < asked["naming"] <= teacher["naming"]
+    assert asked["merging"] <= teacher["merging"]
+    assert asked["verifying"] + asked["trying the verifier"] <= teacher["verifying"]
+    for role in ("judge", "teacher"):
+        assert said[role]["calls"] == sum(said[role]["calls_by_kind"].values())
 
 
 def test_every_other_candidate_is_listed_with_its_reason(found: DiscoverResult) -> None:
@@ -120,7 +189,7 @@ def test_with_a_teacher_that_is_never_right_nothing_is_found(source: Path, tmp_p
     blind = config(source, liking(0.45), "fake/teacher=1,accuracy=0,carry=0.5,seed=2", out=tmp_path / "out")
     result = discovered(blind)
     assert result.of("accepted") == ()
-    assert any("this design finds" in note for note in result.notes)
+    assert any("this design finds" in note or "Nothing could be tested" in note for note in result.notes)
 
 
 def test_a_judge_without_a_bias_yields_none(source: Path, tmp_path: Path) -> None:

@@ -148,6 +148,12 @@ def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
         if config.split_column
         else split(pairs, seed=config.judge.seed, fractions=config.fractions)
     )
+    if config.online and parts.groups("validation") < config.rounds:
+        raise UsageError(
+            f"--online tests each of {config.rounds} rounds on groups of its own, and validation has "
+            f"{parts.groups('validation')}.",
+            hint="Give fewer --rounds or more pairs.",
+        )
     library = load_library(config.library)
     start = _start(config.biases, library, parts.discovery)
     kinds = {"reason": "pairwise", "deeper": "explain", "extract": "extract", "merge": "merge"}

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recuse.asks import make_asks
 from recuse.discovery.config import DiscoverPlan
+from recuse.discovery.merge import MOST_LISTED
+from recuse.discovery.noise import SHARE
 from recuse.effects.plan import Design, detectable, groups_needed
 from recuse.judge import estimate_tokens
 from recuse.lab.engines import LEDGERS, Role
+from recuse.lab.truth import CONTROLS
 from recuse.ledger import Ledger
 from recuse.prices import Price
+from recuse.prompts import transcript
 from recuse.types import Pair
 
 _SHARED = 3  # the original and two placebo draws
 WANTED = 0.10  # the effect for which the groups are told: a medium bias
 _TRIES = 1.3  # requests a rewrite, those asked again for their length included
-_NOTE = "upper guesses: every round as full as it may be, every candidate through all of validation"
+_TOLD = 300  # tokens of instruction in what a teacher is asked
+_NOTE = (
+    f"upper guesses: every round as full as it may be, every answer a mistake, every candidate through all of "
+    f"validation, and {_TRIES} requests a rewrite, of which a weak teacher takes up to 3"
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Asks of one kind, with the mean tokens of one."""
+
+    calls: int
+    tokens_in: float
+    tokens_out: float
 
 
 def estimate(plan: DiscoverPlan, *, given: int | None = None) -> dict[str, Any]:
@@ -38,29 +55,24 @@ def estimate(plan: DiscoverPlan, *, given: int | None = None) -> dict[str, Any]:
         "validation": pairs["validation"] * (2 + c.shams + candidates),
         "test": pairs["test"] * (1 + candidates),
     }
-    per_pair = plan.audit.design.calls_per_pair
-    judged = {
-        "rounds": (texts["rounds"] + pairs["discovery"]) * per_pair,
-        "validation": pairs["validation"] * (_SHARED + c.shams + candidates) * per_pair,
-        "test": pairs["test"] * (2 + candidates) * per_pair,
-    }
     if given is not None:
-        texts["rounds"] = judged["rounds"] = 0
+        texts["rounds"] = 0
     sample = [pair for part in (s.discovery, s.validation, s.test) for pair in part[:50]]
-    teacher_calls = round(_TRIES * sum(texts.values()))
-    calls: dict[Role, int] = {"judge": sum(judged.values()), "teacher": teacher_calls}
-    tokens: dict[Role, tuple[float, float]] = {
-        "judge": _judge_tokens(plan, sample),
-        "teacher": _teacher_tokens(plan, sample),
+    work: dict[Role, dict[str, Work]] = {
+        "judge": _judging(plan, sample, pairs, candidates, texts["rounds"]),
+        "teacher": _teaching(plan, sample, texts, pairs),
     }
     prices: dict[Role, Price | None] = {"judge": plan.audit.price, "teacher": plan.teacher_price}
     found: dict[str, Any] = {"note": _NOTE, "candidates": candidates}
-    for role, count in calls.items():
-        tokens_in, tokens_out = (round(count * part) for part in tokens[role])
+    for role, parts in work.items():
+        calls = sum(part.calls for part in parts.values())
+        tokens_in = round(sum(part.calls * part.tokens_in for part in parts.values()))
+        tokens_out = round(sum(part.calls * part.tokens_out for part in parts.values()))
         price = prices[role]
         found[role] = {
-            "calls": count, "tokens_in": tokens_in, "tokens_out": tokens_out,
-            "cost": price.of(tokens_in, tokens_out) if price else None, "hours": _hours(c.judge.out, role, count),
+            "calls": calls, "tokens_in": tokens_in, "tokens_out": tokens_out,
+            "cost": price.of(tokens_in, tokens_out) if price else None, "hours": _hours(c.judge.out, role, calls),
+            "calls_by_kind": {kind: part.calls for kind, part in parts.items()},
         }  # fmt: skip
     groups = s.groups("validation")
     return {
@@ -80,9 +92,10 @@ def too_few_groups(plan: DiscoverPlan, *, given: int | None = None) -> str | Non
     groups, needed = plan.splits.groups("validation"), groups_needed(WANTED, design=_design(plan, candidates)).n
     if needed is not None and groups >= needed:
         return None
+    most, online = "up to " if given is None else "", ", and more with --online" if plan.config.online else ""
     return (
         f"Too few groups for an effect of {WANTED:g}: validation has {groups}, and finding it nine times in ten among "
-        f"{candidates} candidate{'s' * (candidates != 1)} takes {needed or 'over 100,000'}."
+        f"{most}{candidates} candidate{'s' * (candidates != 1)} takes {needed or 'over 100,000'}{online}."
     )
 
 
@@ -95,18 +108,57 @@ def _design(plan: DiscoverPlan, candidates: int) -> Design:
     return Design(shams=c.shams, candidates=candidates, fdr=c.fdr, min_effect=c.min_effect)
 
 
-def _judge_tokens(plan: DiscoverPlan, sample: list[Pair]) -> tuple[float, float]:
-    """Mean tokens in and out of one judgement."""
+def _judging(
+    plan: DiscoverPlan, sample: list[Pair], pairs: Mapping[str, int], candidates: int, in_rounds: int
+) -> dict[str, Work]:
+    """What the judge is asked for: verdicts, reasons for its mistakes, and some verdicts a second time."""
+    c, per_pair = plan.config, plan.audit.design.calls_per_pair
+    verdicts = pairs["validation"] * (_SHARED + c.shams + candidates) + pairs["test"] * (2 + candidates)
+    if in_rounds:
+        verdicts += in_rounds + pairs["discovery"]
+    prompt = plan.audit.prompt
+    explains = bool(in_rounds) and prompt is not None and prompt.kind == "pairwise"
     tokens = [estimate_tokens(ask) for ask in make_asks(sample, plan.audit.design)]
-    return sum(t[0] for t in tokens) / len(tokens), sum(t[1] for t in tokens) / len(tokens)
+    reading, saying = (_mean([t[i] for t in tokens]) for i in (0, 1))
+    steps, words = c.explain_steps, plan.prompts.deeper.max_tokens
+    blocks = _blocks(plan)
+    again = blocks * max(1, -(-pairs["validation"] // blocks) // SHARE)
+    return {
+        "verdicts": Work(verdicts * per_pair, reading, saying),
+        "reasons": Work(pairs["discovery"] * c.rounds * (1 + steps) if explains else 0,
+                        reading + words * (1 + steps) / 2, words),
+        "again": Work(again * per_pair, reading, saying),
+    }  # fmt: skip
 
 
-def _teacher_tokens(plan: DiscoverPlan, sample: list[Pair]) -> tuple[float, float]:
-    """Mean tokens in and out of one rewrite: question, answer and some 300 tokens of instruction; the answer."""
-    reading = replace(plan.audit.design, repeats=1)
-    judged = [estimate_tokens(ask)[0] for ask in make_asks(sample, reading)]
-    written = [len(pair.rejected) / 3 for pair in sample]
-    return 300 + sum(judged) / len(judged), sum(written) / len(written)
+def _teaching(
+    plan: DiscoverPlan, sample: list[Pair], texts: Mapping[str, int], pairs: Mapping[str, int]
+) -> dict[str, Work]:
+    """What the teacher is asked for. Every mistake is taken to name a bias in words of its own."""
+    c, prompts = plan.config, plan.prompts
+    question = _mean([len(transcript(pair.prompt)) / 3 for pair in sample])
+    answer = _mean([len(pair.rejected) / 3 for pair in sample])
+    known = sum(len(f"{b.name}: {b.definition}") for b in plan.library.values()) / 3
+    listed = known * min(1.0, MOST_LISTED / max(1, len(plan.library)))
+    explained = prompts.deeper.max_tokens * (1 + c.explain_steps)
+    mistakes = pairs["discovery"] * c.rounds if texts["rounds"] else 0
+    controls = min(CONTROLS * _blocks(plan), pairs["validation"]) if c.verify else 0
+    rewrites = sum(texts.values()) + controls
+    return {
+        "rewrites": Work(round(_TRIES * rewrites), _TOLD + question + answer, answer),
+        "naming": Work(mistakes, _TOLD + question + 3 * answer + explained + known, prompts.extract.max_tokens),
+        "merging": Work(mistakes, _TOLD + listed, prompts.merge.max_tokens),
+        "verifying": Work(rewrites if c.verify else 0, _TOLD + question + 3 * answer, 60),
+    }
+
+
+def _blocks(plan: DiscoverPlan) -> int:
+    """Parts into which validation is cut."""
+    return plan.config.rounds if plan.config.online else 1
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
 
 
 def _hours(folder: Path | None, role: Role, calls: int) -> float | None:

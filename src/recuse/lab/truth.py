@@ -13,7 +13,7 @@ from recuse.perturb.shams import placebo_arms
 from recuse.perturb.teacher import rewrite_all
 from recuse.types import Pair
 
-_CONTROLS = 60  # pairs on which the verifier is tried
+CONTROLS = 60  # pairs on which the verifier is tried
 _USELESS = 0.5  # a verifier that may miss more than this is none
 _ONE_SIDED = 0.9  # level of a two-sided interval whose upper limit is one-sided at 95 %
 
@@ -43,7 +43,7 @@ def miss_rate(lab: Lab, bench: Bench) -> float | None:
     if lab.verify is None or not left:
         return None
     by_group = {pair.group: pair for pair in sorted(bench.pairs, key=lambda p: p.id, reverse=True) if pair.id in left}
-    pairs = sorted(by_group.values(), key=lambda pair: pair.id)[:_CONTROLS]
+    pairs = sorted(by_group.values(), key=lambda pair: pair.id)[:CONTROLS]
     arm = replace(placebo_arms()[0], id="verify:control")
     texts, sampling = _paraphrased(lab, bench, arm, pairs), lab.brief(lab.verify)
     asks = [verify_ask(pair, arm, texts[pair.id], lab.verify, sampling) for pair in pairs if pair.id in texts]
