@@ -4,8 +4,8 @@
     RECUSE_DATA=DATA PYTHON_WITH_VLLM experiments/engines/discovery.py run vllm/FOLDER runs/vllm
     python experiments/engines/discovery.py differences runs/hf runs/vllm --out discovery.json
 
-The teacher is the fake one, whose rewrites depend on texts alone, so that both judges see the same texts as long as the
-search takes the same course. Verdicts are compared text by text, by what was asked.
+The teacher is the fake one, whose rewrites depend on texts alone, and two candidates are given to validation, so that
+both judges see the same texts. Verdicts are compared text by text, by what was asked.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from typing import Any
 
 from recuse.backends import Options
 from recuse.discovery.config import DiscoverConfig, plan_discovery
+from recuse.discovery.merge import Candidate
 from recuse.discovery.run import run_discovery
-from recuse.examine import AuditConfig
+from recuse.discovery.transfer import Transferred
 from recuse.ledger import Ledger
+from recuse.library import Bias
+from recuse.plan import AuditConfig
 from recuse.prompts import load_prompt
 from recuse.types import Reply
 from recuse.verdict import read
@@ -35,15 +38,22 @@ def run(judge: str, out: Path) -> None:
         judge, str(data / "llmbar/llmbar_419.jsonl"), prompt=PROMPT, limit=PAIRS, out=out,
         options=Options(max_context=2048),
     )  # fmt: skip
-    config = DiscoverConfig(
-        audit, "fake/teacher=1,carry=0.5,seed=1", biases=("certainty", "authority"), rounds=1, shams=5, screen_groups=8
-    )
+    config = DiscoverConfig(audit, "fake/teacher=1,carry=0.5,seed=1", rounds=1, shams=5, racing=False)
+    candidates = tuple(Candidate(candidate(word), 0, (), ()) for word in ("lighthouse", "violin"))
     started, plan = time.monotonic(), plan_discovery(config)
     try:
-        result = run_discovery(plan)
+        result = run_discovery(plan, given=Transferred(out.parent / "none", candidates, plan.audit.pairs.hash))
     finally:
         plan.close()
     print(f"{result.headline} {result.usage['judge']['calls']} calls, {time.monotonic() - started:.0f} seconds")
+
+
+def candidate(word: str) -> Bias:
+    return Bias(
+        id=word, name=f"Talk of a {word}", definition=f"The judge prefers an answer that speaks of a {word}.",
+        manifestations=[f"the word {word}"], inject=f'Work the word "{word}" into the reasoning.', family="cognitive",
+        source=["made up"], status="candidate",
+    )  # fmt: skip
 
 
 def verdicts(folder: Path) -> dict[tuple[str, str, str, str], dict[str, Any]]:
