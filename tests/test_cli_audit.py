@@ -110,6 +110,27 @@ def test_a_dry_run_says_calls_tokens_and_money_and_asks_nothing(
     assert not Path("recuse-runs").exists() or "json-dumps" not in str(list(Path("recuse-runs").iterdir()))
 
 
+@pytest.mark.parametrize("teacher", ["fake/teacher=1,carry=0,seed=2", None])
+def test_a_dry_run_with_biases_counts_what_they_take_of_both_models(
+    teacher: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["--judge", "fake/skill=2", "--pairs", "demo", "--limit", "12", "--biases", "authority", "--shams", "5"]
+    command += ["--out", str(tmp_path / "run"), *(["--teacher", teacher] if teacher else [])]
+    assert audit(*command, "--dry-run") == 0
+    text = capsys.readouterr().out
+    audit(*command, "--dry-run", "--json")
+    said = json.loads(capsys.readouterr().out)
+    assert said["calls"] == 12 * 2 * (1 + 3 + 5)  # as it is, the bias, two placebos, five shams
+    assert f"{said['calls']} calls" in text
+    audit(*command, "--json")
+    used = json.loads(capsys.readouterr().out)
+    assert 12 * 2 < used["usage"]["calls"] <= said["calls"]
+    if teacher:
+        (note,) = (note for note in used["notes"] if note.startswith("The teacher was asked"))
+        assert 12 * 8 <= int(note.split()[4]) <= said["teacher"]["calls"]
+        assert "(teacher)" in text
+
+
 def test_pointwise_judges_are_compared_by_their_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     audit(
         "--judge",

@@ -280,7 +280,7 @@ def test_a_reward_model_is_no_teacher(source: Path, monkeypatch: pytest.MonkeyPa
         backend.capabilities = replace(backend.capabilities, explains=False)  # type: ignore[misc]
         return backend
 
-    monkeypatch.setattr("recuse.discovery.config.open_backend", opened)
+    monkeypatch.setattr("recuse.lab.engines.open_backend", opened)
     said = recuse(*options(source))
     assert said.code == 2
     assert said.err == f"recuse: {TEACHER} writes no text. Give --teacher a model that does.\n"

@@ -9,13 +9,17 @@ from pathlib import Path
 import pytest
 
 from recuse.asks import Design
+from recuse.backends import Capabilities, Options
 from recuse.discovery.deal import deal
 from recuse.discovery.merge import Proposal, merge, normalised, read_same, strengthened
 from recuse.discovery.mine import Case, explain, read_bias, robust_flips
 from recuse.discovery.split import Splits, check, from_column, split
 from recuse.errors import InputError, UsageError
+from recuse.lab.bench import Lab, writing
 from recuse.library import Bias
 from recuse.perturb.shams import bias_arms
+from recuse.perturb.teacher import load_wording
+from recuse.plan import room_to_think
 from recuse.prompts import load_prompt
 from recuse.types import Judgement, Pair, Sampling
 
@@ -224,3 +228,15 @@ def test_a_judge_of_single_answers_is_not_counted_as_asked_for_reasons() -> None
         send=lambda asks: pytest.fail("asked"),
     )  # fmt: skip
     assert (said.words is None, said.asked) == (False, False)
+
+
+def test_a_teacher_behind_an_api_has_room_to_think_and_one_on_a_server_of_ones_own_has_none() -> None:
+    far, own = Capabilities(), Capabilities(local=True)
+    address = Options(base_url="http://localhost:8000/v1")
+    assert [room_to_think(*at) for at in ((far, Options()), (far, address), (own, Options()))] == [2048, 0, 0]
+    pairs = [Pair("p", "q", "right", "wrong" * 40, "p")]
+    assert writing(far, pairs, thinking=2048).max_tokens == writing(far, pairs).max_tokens + 2048
+    assert writing(far, pairs, tokens=700, thinking=2048).max_tokens == 700
+    prompt, wording = load_prompt("merge/same", kinds=("merge",)), load_wording()
+    labs = [Lab(None, None, writing(far, pairs), wording, None, room=room) for room in (0, 2048)]  # type: ignore[arg-type]
+    assert [(lab.tight, lab.brief(prompt).max_tokens) for lab in labs] == [(True, prompt.max_tokens), (False, 2048)]

@@ -20,7 +20,7 @@ from recuse.lab.bench import Bench, Lab, writing
 from recuse.lab.engines import Engines, Model, Role
 from recuse.ledger import Ledger
 from recuse.perturb.teacher import load_wording
-from recuse.plan import AuditConfig, Plan, named_gate, plan_audit
+from recuse.plan import AuditConfig, Plan, named_gate, plan_audit, room_to_think
 from recuse.prices import Price
 from recuse.prompts import load_prompt
 from recuse.report.result import AuditResult
@@ -96,10 +96,11 @@ def _known(plan: Plan, run: RunFolder, spend: Spend, stop: threading.Event | Non
         if plan.teacher is not None and plan.teacher.backend is not None:
             engines.adopt("teacher", plan.teacher.backend)
         can = plan.teacher.capabilities if plan.teacher else plan.backend.capabilities
-        sampling = writing(can, pairs, seed=config.seed)
+        room = room_to_think(can, config.teacher_options)
+        sampling = writing(can, pairs, thinking=room, seed=config.seed)
         lab = Lab(
             engines, plan.design, sampling, load_wording(), load_prompt("verify/same_answer", kinds=("verify",)),
-            run_code=config.run_code,
+            run_code=config.run_code, room=room,
         )  # fmt: skip
         known = measure_known(
             lab, Bench("biases", pairs), plan.biases, teacher=plan.teacher is not None, shams=config.shams,

@@ -16,9 +16,14 @@ from recuse.errors import UsageError
 from recuse.gate import Gate, check_gate, load_gate
 from recuse.judge import estimate_tokens
 from recuse.known import chosen, gateable
+from recuse.lab.effort import rewriting, total
 from recuse.lab.engines import Described, Model, describe_teacher
+from recuse.lab.truth import CONTROLS
 from recuse.library import Bias, bias_toml, load_library
 from recuse.pairs import PairSet, load_pairs
+from recuse.perturb.arms import Arm
+from recuse.perturb.rules import rule_arms
+from recuse.perturb.shams import teacher_arms
 from recuse.prices import Price, date_of, price_of
 from recuse.prompts import Prompt, load_prompt
 from recuse.types import Sampling
@@ -127,11 +132,35 @@ class Plan:
     def estimate(self) -> dict[str, Any]:
         """Calls, tokens and money before anything is sent; tokens are an upper guess from characters."""
         tokens = [estimate_tokens(ask) for ask in make_asks(self.pairs, self.design)]
-        tokens_in, tokens_out = sum(t[0] for t in tokens), sum(t[1] for t in tokens)
+        versions = 1 + len(self._arms())  # of each pair; a bias that goes into no pair is counted all the same
+        tokens_in, tokens_out = (versions * sum(t[i] for t in tokens) for i in (0, 1))
         cost = self.price.of(tokens_in, tokens_out) if self.price else None
         dated = date_of(self.config.prices) if cost else None
-        said = {"calls": self.calls, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": cost}
+        said: dict[str, Any] = {
+            "calls": versions * self.calls,
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "cost": cost,
+        }
+        if self.biases and self.teacher is not None:
+            said["teacher"] = self._teaching()
         return {**said, "prices_dated": dated or None}
+
+    def _arms(self) -> list[Arm]:
+        """What the biases make of each wrong answer."""
+        if not self.biases:
+            return []
+        shams = self.config.shams
+        if self.teacher is None:
+            return rule_arms(self.biases, shams=shams)
+        return teacher_arms(self.biases, shams=shams, seed=self.config.seed)
+
+    def _teaching(self) -> dict[str, Any]:
+        pairs = list(self.pairs)
+        rewrites = len(pairs) * len(self._arms()) + min(CONTROLS, len(pairs))
+        calls, tokens_in, tokens_out = total(rewriting(pairs, rewrites, verify=True))
+        cost = self.teacher_price.of(tokens_in, tokens_out) if self.teacher_price else None
+        return {"calls": calls, "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": cost}
 
 
 def plan_audit(config: AuditConfig) -> Plan:

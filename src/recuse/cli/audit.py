@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -140,15 +141,22 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
     if as_json:
         typer.echo(json.dumps({"schema": 1, "judge": plan.config.judge, **said}))
         return 0
+    dated = f" by prices of {said['prices_dated']}" if said["prices_dated"] else ""
+    lines = [_taking(plan.config.judge, said, dated)]
+    if "teacher" in said:
+        lines.append(_taking(f"{plan.config.teacher} (teacher)", said["teacher"], dated))
+    typer.echo("\n".join(lines) + " Nothing was asked.")
+    return 0
+
+
+def _taking(model: str, said: Mapping[str, Any], dated: str) -> str:
     cost = "no price known: give one with --prices"
     if said["cost"] is not None:
-        dated = f" by prices of {said['prices_dated']}" if said["prices_dated"] else ""
         cost = f"at most about {said['cost']:.4f} US dollars{dated}"
-    typer.echo(
-        f"{plan.config.judge}: {said['calls']:,} calls, at most about {said['tokens_in']:,} tokens in and "
-        f"{said['tokens_out']:,} out; {cost}. Nothing was asked."
+    return (
+        f"{model}: {said['calls']:,} calls, at most about {said['tokens_in']:,} tokens in and "
+        f"{said['tokens_out']:,} out; {cost}."
     )
-    return 0
 
 
 def _show(result: AuditResult, as_json: bool, quiet: bool) -> int:

@@ -84,7 +84,9 @@ class DiscoverPlan:
     @cached_property
     def sampling(self) -> Sampling:
         every = (pair for part in PARTS for pair in getattr(self.splits, part))
-        return writing(self.teacher.capabilities, every, tokens=self.config.teacher_tokens, seed=self.config.judge.seed)
+        c, can = self.config, self.teacher.capabilities
+        thinking = room_to_think(can, c.teacher_options)
+        return writing(can, every, tokens=c.teacher_tokens, thinking=thinking, seed=c.judge.seed)
 
     @property
     def teacher_room(self) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +14,20 @@ from recuse.discovery.merge import MOST_LISTED
 from recuse.discovery.noise import SHARE
 from recuse.effects.plan import Design, detectable, groups_needed
 from recuse.judge import estimate_tokens
+from recuse.lab.effort import TOLD, Work, lengths, mean, rewriting, total
 from recuse.lab.engines import LEDGERS, Role
 from recuse.lab.truth import CONTROLS
 from recuse.ledger import Ledger
+from recuse.perturb.teacher import TRIES
 from recuse.prices import Price
-from recuse.prompts import transcript
 from recuse.types import Pair
 
 _SHARED = 3  # the original and two placebo draws
 WANTED = 0.10  # the effect for which the groups are told: a medium bias
-_TRIES = 1.3  # requests a rewrite, those asked again for their length included
-_TOLD = 300  # tokens of instruction in what a teacher is asked
 _NOTE = (
-    f"upper guesses: every round as full as it may be, every answer a mistake, every candidate through all of "
-    f"validation, and {_TRIES} requests a rewrite, of which a weak teacher takes up to 3"
+    "upper guesses: every round as full as it may be, every answer a mistake, every candidate through all of "
+    f"validation, and {TRIES} requests for every rewrite"
 )
-
-
-@dataclass(frozen=True)
-class Work:
-    """Asks of one kind, with the mean tokens of one."""
-
-    calls: int
-    tokens_in: float
-    tokens_out: float
 
 
 def estimate(plan: DiscoverPlan, *, given: int | None = None) -> dict[str, Any]:
@@ -65,9 +54,7 @@ def estimate(plan: DiscoverPlan, *, given: int | None = None) -> dict[str, Any]:
     prices: dict[Role, Price | None] = {"judge": plan.audit.price, "teacher": plan.teacher_price}
     found: dict[str, Any] = {"note": _NOTE, "candidates": candidates}
     for role, parts in work.items():
-        calls = sum(part.calls for part in parts.values())
-        tokens_in = round(sum(part.calls * part.tokens_in for part in parts.values()))
-        tokens_out = round(sum(part.calls * part.tokens_out for part in parts.values()))
+        calls, tokens_in, tokens_out = total(parts)
         price = prices[role]
         found[role] = {
             "calls": calls, "tokens_in": tokens_in, "tokens_out": tokens_out,
@@ -119,7 +106,7 @@ def _judging(
     prompt = plan.audit.prompt
     explains = bool(in_rounds) and prompt is not None and prompt.kind == "pairwise"
     tokens = [estimate_tokens(ask) for ask in make_asks(sample, plan.audit.design)]
-    reading, saying = (_mean([t[i] for t in tokens]) for i in (0, 1))
+    reading, saying = (mean([t[i] for t in tokens]) for i in (0, 1))
     steps, words = c.explain_steps, plan.prompts.deeper.max_tokens
     blocks = _blocks(plan)
     again = blocks * max(1, -(-pairs["validation"] // blocks) // SHARE)
@@ -136,29 +123,22 @@ def _teaching(
 ) -> dict[str, Work]:
     """What the teacher is asked for. Every mistake is taken to name a bias in words of its own."""
     c, prompts = plan.config, plan.prompts
-    question = _mean([len(transcript(pair.prompt)) / 3 for pair in sample])
-    answer = _mean([len(pair.rejected) / 3 for pair in sample])
+    question, answer = lengths(sample)
     known = sum(len(f"{b.name}: {b.definition}") for b in plan.library.values()) / 3
     listed = known * min(1.0, MOST_LISTED / max(1, len(plan.library)))
     explained = prompts.deeper.max_tokens * (1 + c.explain_steps)
     mistakes = pairs["discovery"] * c.rounds if texts["rounds"] else 0
     controls = min(CONTROLS * _blocks(plan), pairs["validation"]) if c.verify else 0
-    rewrites = sum(texts.values()) + controls
     return {
-        "rewrites": Work(round(_TRIES * rewrites), _TOLD + question + answer, answer),
-        "naming": Work(mistakes, _TOLD + question + 3 * answer + explained + known, prompts.extract.max_tokens),
-        "merging": Work(mistakes, _TOLD + listed, prompts.merge.max_tokens),
-        "verifying": Work(rewrites if c.verify else 0, _TOLD + question + 3 * answer, 60),
+        **rewriting(sample, sum(texts.values()) + controls, verify=c.verify),
+        "naming": Work(mistakes, TOLD + question + 3 * answer + explained + known, prompts.extract.max_tokens),
+        "merging": Work(mistakes, TOLD + listed, prompts.merge.max_tokens),
     }
 
 
 def _blocks(plan: DiscoverPlan) -> int:
     """Parts into which validation is cut."""
     return plan.config.rounds if plan.config.online else 1
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
 
 
 def _hours(folder: Path | None, role: Role, calls: int) -> float | None:

@@ -81,7 +81,7 @@ def run_discovery(
             lab = Lab(
                 engines, plan.audit.design, plan.sampling, load_wording(),
                 load_prompt("verify/same_answer", kinds=("verify",)) if config.verify else None,
-                run_code=audit.run_code, tight=config.teacher_tokens is None, room=plan.teacher_room,
+                run_code=audit.run_code, room=plan.teacher_room,
             )  # fmt: skip
             if config.online and given is None:
                 stream = Stream.over(plan, lab)

@@ -63,11 +63,13 @@ class Bench:
         return contrast(scores, arm.id, self.reference(arm), level=level)
 
 
-def writing(can: Capabilities, pairs: Iterable[Pair], *, tokens: int | None = None, seed: int = 0) -> Sampling:
-    """How a teacher writes: greedily where it can, with room for the longest answer and a JSON reply."""
+def writing(
+    can: Capabilities, pairs: Iterable[Pair], *, tokens: int | None = None, thinking: int = 0, seed: int = 0
+) -> Sampling:
+    """How a teacher writes: greedily where it can, with room for the longest answer, a JSON reply and its thinking."""
     return Sampling(
         temperature=0.0 if can.temperature else None,
-        max_tokens=tokens or writing_room(pairs),
+        max_tokens=tokens or writing_room(pairs) + thinking,
         seed=seed if can.seed else None,
     )
 
@@ -87,13 +89,17 @@ class Lab:
     wording: Wording
     verify: Prompt | None  # by which the teacher says whether an answer is still the same; None: it is not asked
     run_code: bool = False  # the pairs' own tests may run on the code of the answers
-    tight: bool = True  # cut replies at about twice the longest allowed rewrite; not for a teacher that thinks first
-    room: int = 0  # tokens that every reply of the teacher may take, such as to think first
+    room: int = 0  # tokens that every reply of a teacher may take which may think first
     unread: Unread = field(default_factory=Unread)
 
     def brief(self, prompt: Prompt) -> Sampling:
         """How the teacher answers a prompt of its own limit: by that limit, or by its room where that is larger."""
         return replace(self.sampling, max_tokens=max(prompt.max_tokens, self.room))
+
+    @property
+    def tight(self) -> bool:
+        """Whether a rewrite is cut at about twice its longest allowed length."""
+        return self.room == 0
 
     def send(self, role: Role, phase: str) -> Send:
         return lambda asks: self.engines.ask(role, list(asks), phase=phase)
