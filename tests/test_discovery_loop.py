@@ -88,6 +88,15 @@ def test_a_planted_bias_that_no_library_lists_is_found_and_proven(found: Discove
         assert (set(example.before.values()), set(example.after.values())) == ({"chosen"}, {"rejected"})
 
 
+def test_a_candidate_that_later_rounds_name_again_keeps_every_case(found: DiscoverResult) -> None:
+    assert [row["round"] for row in found.rounds] == [1, 2]
+    assert found.rounds[1]["known already"] > 0  # all of them candidates of the first round: the library has none
+    first, second = found.rounds
+    assert second["new"] == 0
+    support = sum(candidate.support for candidate in found.candidates)
+    assert first["named"] < support <= first["named"] + second["named"]  # a case that both rounds meet counts once
+
+
 def test_examples_are_of_the_test_part_and_one_that_named_the_bias_has_the_judges_words(found: DiscoverResult) -> None:
     (accepted,) = found.of("accepted")
     assert [example.origin for example in accepted.examples[:2]] == ["test", "test"]
