@@ -26,7 +26,7 @@ source = ["a paper"]
 def test_a_judge_that_reacts_to_content_position_and_wording_but_has_no_bias_yields_none(
     data_dir: Path, tmp_path: Path, seed: int
 ) -> None:
-    """Its verdicts follow the answers' quality, the place and the wording, by texts alone; a teacher that slips words of
+    """Its verdicts follow quality, place and wording of the answers, by texts alone; a teacher that slips words of
     its own into a third of all rewrites, and an explainer that always has something to say, tempt the search."""
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "tone.toml").write_text(LIBRARY)
