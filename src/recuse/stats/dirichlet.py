@@ -96,7 +96,8 @@ def upper_tail(kinds: Kinds, bound: float) -> float:
     mean_size = kinds.counts @ kinds.sizes**2 / (kinds.counts @ kinds.sizes)
     weights = np.append(kinds.sums - bound * kinds.sizes, mean_size * (1 - bound))
     weights[np.abs(weights) < 1 / HUGE] = 0.0  # so small that it decides nothing and leaves the range of floats
-    return _gamma_tail(weights, np.append(kinds.counts, 1.0))
+    # A weight that rounding left of zero brings the integral a last digit beyond 1, and the normal scale to NaN.
+    return min(1.0, max(0.0, _gamma_tail(weights, np.append(kinds.counts, 1.0))))
 
 
 def upper_limit(kinds: Kinds, alpha: float) -> float:
