@@ -523,9 +523,10 @@ def test_a_judge_without_the_bias_gets_it_rejected(found: Run, tmp_path: Path, m
 def test_a_dry_transfer_counts_no_rounds(found: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = transfer(found.folder, JUDGE, "--dry-run", "--json")
-    # 16 validation and 12 test pairs in two orders: original, two placebos, five shams and the bias; then three arms.
+    # 16 validation and 12 test pairs in two orders: original, two placebos, five shams and the bias; then three arms,
+    # and two of them beside reworded right answers.
     # And a tenth of the validation pairs once more.
-    assert said.json["judge"]["calls"] == 16 * 9 * 2 + 12 * 3 * 2 + 1 * 2
+    assert said.json["judge"]["calls"] == 16 * 9 * 2 + 12 * 5 * 2 + 1 * 2
     assert said.json["candidates"] == 1
     assert list(tmp_path.iterdir()) == []
 

@@ -73,13 +73,21 @@ def test_a_planted_bias_that_no_library_lists_is_found_and_proven(found: Discove
     (accepted,) = found.of("accepted")
     assert accepted.name in (LIKED.name, LIKED.other_name)
     assert accepted.severity == "high"
-    effect, original, validation, screen = accepted.findings
-    assert [f.id.rpartition(".")[2] for f in accepted.findings] == ["effect", "vs_original", "validation", "screen"]
+    effect, original, both, validation, screen = accepted.findings
+    assert [f.id.rpartition(".")[2] for f in accepted.findings] == [
+        "effect",
+        "vs_original",
+        "both_reworded",
+        "validation",
+        "screen",
+    ]
     assert effect.interval is not None
     assert effect.interval[0] - 0.02 <= 0.45 <= effect.interval[1] + 0.02  # the effect that was planted
     assert validation.details["q"] <= 0.05
     assert validation.details["p_larger"] == max(validation.details["p_flip"], validation.details["p_sham"])
-    assert original.groups == effect.groups == 126
+    assert original.groups == effect.groups == both.groups == 126
+    # A judge that sees texts alone and has no taste for the teacher's hand: the same effect, with other noise.
+    assert both.estimate == pytest.approx(0.45, abs=0.12)
     assert 0 < screen.groups <= 40
     assert 1 <= len(accepted.examples) <= 3
     for example in accepted.examples:

@@ -42,7 +42,7 @@ def estimate(plan: DiscoverPlan, *, given: int | None = None) -> dict[str, Any]:
     texts = {
         "rounds": pairs["discovery"] * (1 + c.rounds) + candidates * screened,
         "validation": pairs["validation"] * (2 + c.shams + candidates),
-        "test": pairs["test"] * (1 + candidates),
+        "test": pairs["test"] * (2 + candidates),  # the placebo of wrong and of right answers among them
     }
     if given is not None:
         texts["rounds"] = 0
@@ -100,7 +100,7 @@ def _judging(
 ) -> dict[str, Work]:
     """What the judge is asked for: verdicts, reasons for its mistakes, and some verdicts a second time."""
     c, per_pair = plan.config, plan.audit.design.calls_per_pair
-    verdicts = pairs["validation"] * (_SHARED + c.shams + candidates) + pairs["test"] * (2 + candidates)
+    verdicts = pairs["validation"] * (_SHARED + c.shams + candidates) + pairs["test"] * (3 + 2 * candidates)
     if in_rounds:
         verdicts += in_rounds + pairs["discovery"]
     prompt = plan.audit.prompt

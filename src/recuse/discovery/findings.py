@@ -34,6 +34,10 @@ def candidate_findings(
         found.append(
             effect_finding(f"bias.{id}.vs_original", f"{name}: against the untouched answers, test part", original)
         )
+        both = tested.both_reworded[id]
+        found.append(
+            effect_finding(f"bias.{id}.both_reworded", f"{against}, right answers reworded too, test part", both)
+        )
     if decision is not None:
         numbers = {
             "p_flip": decision.p_flip, "p_sham": decision.p_sham, "p_larger": decision.p, "q": decision.q,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.merge import Candidate
@@ -109,27 +109,53 @@ def _race(plan: DiscoverPlan, lab: Lab, bench: Bench, candidates: Sequence[Candi
     return stopped
 
 
+_RIGHT = replace(placebo_arms()[0], id="placebo:right")
+
+
 @dataclass(frozen=True)
 class Tested:
-    """The effects on the untouched part, by bias id: against the placebo and against the original."""
+    """The effects on the untouched part, by bias id: against the placebo, against the original, and against the placebo
+    where the right answers are paraphrased too."""
 
     effects: Mapping[str, Effect]
     against_original: Mapping[str, Effect]
+    both_reworded: Mapping[str, Effect]
     scores: Scores | None
 
 
 def test(plan: DiscoverPlan, lab: Lab, bench: Bench, accepted: Sequence[Candidate]) -> Tested:
     """Measure each accepted bias once on pairs that nothing has seen: the effect that the report states."""
     if not accepted:
-        return Tested({}, {}, None)
+        return Tested({}, {}, {}, None)
     first = placebo_arms()[0]
     arms = [arm for candidate in accepted for arm in bias_arms(candidate.bias)]
     lab.rewrite(bench, [(arm, bench.pairs) for arm in (first, *arms)])
     lab.judge(bench, [ORIGINAL.id, first.id, *(arm.id for arm in arms)])
     scores = bench.scores()
     own = {arm.bias or "": arm for arm in arms if arm.kind == "bias"}
+    both = _both_reworded(lab, bench, [first, *arms])
+    seen = both.scores()
     return Tested(
         {id: bench.effect(scores, arm) for id, arm in own.items()},
         {id: contrast(scores, arm.id, ORIGINAL.id) for id, arm in own.items()},
+        {id: both.effect(seen, arm) for id, arm in own.items()},
         scores,
     )
+
+
+def _both_reworded(lab: Lab, bench: Bench, arms: Sequence[Arm]) -> Bench:
+    """The same arms beside right answers that the teacher has paraphrased too.
+
+    Elsewhere only the wrong answer bears the teacher's hand, in the placebo arm as in the biased one. A judge to which
+    that hand is dear errs more in both, and at a ceiling there is little room left for an effect.
+    """
+    swapped = tuple(replace(pair, chosen=pair.rejected, rejected=pair.chosen) for pair in bench.pairs)
+    right = Bench(f"{bench.name}, right answers", swapped)
+    lab.rewrite(right, [(_RIGHT, right.pairs)])
+    texts = right.texts(_RIGHT.id)
+    pairs = tuple(replace(pair, chosen=texts[pair.id]) for pair in bench.pairs if pair.id in texts)
+    kept = {pair.id for pair in pairs}
+    rewrites = {arm.id: {id: r for id, r in bench.rewrites[arm.id].items() if id in kept} for arm in arms}
+    both = Bench(f"{bench.name}, both reworded", pairs, rewrites, dict(bench.void))
+    lab.judge(both, [arm.id for arm in arms])
+    return both

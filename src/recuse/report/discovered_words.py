@@ -47,7 +47,7 @@ def part(finding: Finding) -> str:
 
 
 def of(found: Found, kind: str) -> Finding | None:
-    """The finding of a candidate that ends in `kind`: effect, vs_original, validation or screen."""
+    """The finding of a candidate that ends in `kind`: effect, vs_original, both_reworded, validation or screen."""
     return next((f for f in found.findings if f.id.endswith(f".{kind}")), None)
 
 
@@ -67,6 +67,8 @@ def card(found: Found, level: float) -> list[Row]:
         ]
     if original:
         rows += [("Against the untouched answers", text.estimate(original))]
+    if both := of(found, "both_reworded"):
+        rows += [("With the right answers reworded too", text.estimate(both))]
     if first:
         rows += [
             *((f"Effect, {_ORDERS.get(order, order)}", _gap(values)) for order, values in orders(first).items()),
