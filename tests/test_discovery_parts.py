@@ -240,3 +240,35 @@ def test_a_teacher_behind_an_api_has_room_to_think_and_one_on_a_server_of_ones_o
     prompt, wording = load_prompt("merge/same", kinds=("merge",)), load_wording()
     labs = [Lab(None, None, writing(far, pairs), wording, None, room=room) for room in (0, 2048)]  # type: ignore[arg-type]
     assert [(lab.tight, lab.brief(prompt).max_tokens) for lab in labs] == [(True, prompt.max_tokens), (False, 2048)]
+
+
+def test_what_a_judge_thinks_before_it_speaks_is_not_among_its_reasons() -> None:
+    from recuse.asks import Design
+    from recuse.discovery.mine import Case, explain
+    from recuse.judge import Answered
+    from recuse.prompts import load_prompt
+    from recuse.types import Ask, Reply, Sampling
+
+    seen: list[Ask] = []
+
+    def send(asks):  # type: ignore[no-untyped-def]
+        seen.extend(asks)
+        wrong = {"AB": "B", "BA": "A"}
+        return [
+            Answered(
+                ask, Reply("k", f"<think>Hm, A or B?</think>It is warmer.\nVerdict: {wrong.get(ask.view, 'B')}"), True
+            )
+            for ask in asks
+        ]
+
+    (found,) = explain(
+        [Case(pair("p"), "reworded", "bias:x")], design=Design(load_prompt("pairwise/label"), Sampling()),
+        reason=load_prompt("pairwise/reason"), deeper=load_prompt("explain/deeper", kinds=("explain",)), steps=2,
+        send=send, sampling=Sampling(max_tokens=100),
+    )  # fmt: skip
+    assert found.words is not None
+    assert found.words.count("It is warmer.") == 3
+    assert "Hm" not in found.words
+    assert [ask.view for ask in seen][1:] == ["text", "text"]
+    assert not any("Hm" in m.content for m in seen[-1].messages)
+    assert len(seen[-1].messages) == len(seen[0].messages) + 4  # two answers of the judge, two further questions

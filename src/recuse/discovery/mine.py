@@ -19,6 +19,7 @@ from recuse.prompts import Prompt, transcript
 from recuse.types import Ask, Judgement, Message, Pair, Sampling, View
 from recuse.verdict import read
 from recuse.verdict.objects import last_object
+from recuse.verdict.text import split_thinking
 
 NO_WORDS = "(The judge gives no reasons.)"
 _REASONING = frozenset({"verdict_line", "json_verdict", "bracket", "letter_colon", "output_letter", "bracket_strength"})
@@ -106,8 +107,9 @@ def explain(cases: Sequence[Case], *, design: Design, reason: Prompt, deeper: Pr
     for ask, answer in zip(asks, replies, strict=True):
         verdict = read(answer.reply, prompt.spec)
         agreed.append(verdict.outcome == ("B" if ask.view == "AB" else "A"))
-        talks.append([*ask.messages, Message("assistant", answer.reply.text)])
-        words.append([answer.reply.text])
+        said = split_thinking(answer.reply.text)[0]  # what a judge thinks before it speaks is not what it says
+        talks.append([*ask.messages, Message("assistant", said)])
+        words.append([said])
     for step in range(1, steps + 1):
         going = [i for i, same in enumerate(agreed) if same]
         further = []
@@ -117,8 +119,9 @@ def explain(cases: Sequence[Case], *, design: Design, reason: Prompt, deeper: Pr
             arm = f"explain:{step}:{asks[i].view}:{cases[i].arm}"
             further.append(Ask(cases[i].pair.id, "text", tuple(talks[i]), sampling, deeper.hash, arm=arm))
         for i, answer in zip(going, send(further), strict=True):
-            talks[i].append(Message("assistant", answer.reply.text))
-            words[i].append(answer.reply.text)
+            said = split_thinking(answer.reply.text)[0]
+            talks[i].append(Message("assistant", said))
+            words[i].append(said)
     return [
         Explained(case, ask.view, "\n\n".join(w.strip() for w in said if w.strip()) or NO_WORDS if same else None)
         for case, ask, said, same in zip(cases, asks, words, agreed, strict=True)
