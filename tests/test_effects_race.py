@@ -99,3 +99,19 @@ def test_a_senseless_design_is_refused() -> None:
         Design(gap_sd=0)
     with pytest.raises(ValueError, match="real"):
         Design(candidates=2, real=3)
+
+
+@pytest.mark.parametrize(
+    ("groups", "missing", "simulated", "runs"),
+    [(240, 0.03, 0.450, 250), (285, 0.01, 0.81, 100), (480, 0.03, 0.83, 100)],
+)
+def test_the_plan_knows_what_missing_verdicts_cost(groups: int, missing: float, simulated: float, runs: int) -> None:
+    """Beside the simulated judges of experiments/instrument with two real candidates, by the pairs that were left."""
+    planned = power_of(0.1, groups, design=Design(real=2, gap_sd=0.41, missing=missing))
+    assert planned == pytest.approx(simulated, abs=2.6 * (0.25 / runs) ** 0.5)
+    assert planned < power_of(0.1, groups, design=Design(real=2, gap_sd=0.41))
+
+
+def test_a_share_of_missing_verdicts_is_a_share() -> None:
+    with pytest.raises(ValueError, match="missing must lie"):
+        Design(missing=1.0)

@@ -132,6 +132,7 @@ def _power(plan: DiscoverPlan, validated: Validated) -> str:
         design=Design(
             gap_sd=sd, sham_sd=validated.spread.between or 0.0, shams=validated.spread.shams,
             candidates=number, fdr=c.fdr, min_effect=c.min_effect,
+            missing=min(0.99, (validated.second_placebo.failure_rates or (0.0, 0.0))[1]),
         ),
     )  # fmt: skip
     finds = "no effect at all" if least is None else f"an effect of {least:.3f} or more"
