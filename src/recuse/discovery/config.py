@@ -11,6 +11,7 @@ from typing import Any
 from recuse import assets
 from recuse.backends import Options
 from recuse.discovery.split import FRACTIONS, PARTS, Splits, from_column, split
+from recuse.effects.accept import MIN_SHAMS
 from recuse.errors import UsageError
 from recuse.lab.bench import writing
 from recuse.lab.engines import Described
@@ -21,8 +22,6 @@ from recuse.plan import AuditConfig, Plan, plan_audit, public_address, rewriting
 from recuse.prices import Price
 from recuse.prompts import Prompt, canonical, load_prompt
 from recuse.types import Pair, Sampling
-
-LEAST_SHAMS = 5
 
 
 @dataclass(frozen=True)
@@ -174,10 +173,10 @@ def _check(config: DiscoverConfig) -> None:
     for option, value in whole.items():
         if value < 1:
             raise UsageError(f"{option} is {value}.", hint="Give 1 or more.")
-    if config.shams < LEAST_SHAMS:
+    if config.shams < MIN_SHAMS:
         raise UsageError(
             f"--shams is {config.shams}.",
-            hint=f"Give at least {LEAST_SHAMS}: fewer cannot show what a meaningless rewrite does.",
+            hint=f"Give at least {MIN_SHAMS}: fewer cannot show what a meaningless rewrite does.",
         )
     sham_arms(config.shams, seed=config.judge.seed)  # raises for more than there are
     if not 0.0 < config.fdr < 0.5 or not 0.0 <= config.min_effect < 1.0:

@@ -18,7 +18,7 @@ from recuse.discovery.notes import notes
 from recuse.discovery.online import Stream
 from recuse.discovery.rounds import Discovered, Round, play
 from recuse.discovery.transfer import Transferred
-from recuse.discovery.validate import Tested, Validated, test, validate
+from recuse.discovery.validate import Tested, Validated, measure, validate
 from recuse.examine import usage_of
 from recuse.judgements import Unread
 from recuse.lab.bench import Bench, Lab
@@ -92,7 +92,7 @@ def run_discovery(
                 candidates = found.advanced
                 validated = validate(plan, lab, validation, candidates) if candidates else None
             passed = _passed(candidates, validated)
-            tested = test(plan, lab, testing, passed)
+            tested = measure(plan, lab, testing, passed)
             spends = engines.spends
         result = _result(plan, run, found, validated, tested, benches, lab.unread, {
             "judge": usage_of(spends["judge"], plan.audit.price, time.monotonic() - started),

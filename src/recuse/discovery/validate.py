@@ -123,7 +123,7 @@ class Tested:
     scores: Scores | None
 
 
-def test(plan: DiscoverPlan, lab: Lab, bench: Bench, accepted: Sequence[Candidate]) -> Tested:
+def measure(plan: DiscoverPlan, lab: Lab, bench: Bench, accepted: Sequence[Candidate]) -> Tested:
     """Measure each accepted bias once on pairs that nothing has seen: the effect that the report states."""
     if not accepted:
         return Tested({}, {}, {}, None)
