@@ -157,14 +157,12 @@ def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
         )
     library = load_library(config.library)
     start = _start(config.biases, library, parts.discovery)
-    kinds = {"reason": "pairwise", "deeper": "explain", "extract": "extract", "merge": "merge"}
-    names = {
-        "reason": config.reason_prompt,
-        "deeper": "explain/deeper",
-        "extract": "extract/case",
-        "merge": "merge/same",
-    }
-    prompts = Prompts(**{role: load_prompt(name, kinds=(kinds[role],)) for role, name in names.items()})  # type: ignore[arg-type]
+    prompts = Prompts(
+        reason=load_prompt(config.reason_prompt, kinds=("pairwise",)),
+        deeper=load_prompt("explain/deeper", kinds=("explain",)),
+        extract=load_prompt("extract/case", kinds=("extract",)),
+        merge=load_prompt("merge/same", kinds=("merge",)),
+    )
     return DiscoverPlan(config, audit, parts, library, start, prompts, _notes(audit, config))
 
 

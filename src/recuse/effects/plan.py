@@ -50,8 +50,9 @@ def power_of(effect: float, groups: int, *, design: Design | None = None, runs: 
 
     Simulated from normal estimates, half of whose variance is the placebo's and shared with the shams; the candidates
     without an effect are taken to be far from significant. Missing verdicts, all against the effect, take their share
-    of every wrong verdict in the arm and of every right one in the placebo, whatever the error rate. Beside simulated judges (experiments/instrument) it was
-    from four points too low to six too high. The same `seed` gives the same draws for every effect and size.
+    of every wrong verdict in the arm and of every right one in the placebo, whatever the error rate. Beside simulated
+    judges (experiments/instrument) it was from four points too low to six too high. The same `seed` gives the same
+    draws for every effect and size.
     """
     plan, rng = design or Design(), np.random.default_rng(seed)
     error = plan.gap_sd / math.sqrt(groups)

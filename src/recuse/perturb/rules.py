@@ -12,7 +12,7 @@ from functools import partial
 from statistics import fmean
 
 from recuse.library import Bias
-from recuse.perturb.arms import Arm, Rewrite
+from recuse.perturb.arms import Arm, ArmKind, Rewrite
 from recuse.perturb.checks import check
 from recuse.types import Pair
 
@@ -51,8 +51,8 @@ def _hosts(carried: Sequence[Bias], made: Mapping[str, Collection[Rewrite]]) -> 
     return sorted(common or carried, key=lambda bias: fmean(added[bias.id] or [0]))
 
 
-def _beside(id: str, kind: str, bias: str) -> Arm:
-    return Arm(id, kind, bias=bias, edit="meaningless", match=f"bias:{bias}")  # type: ignore[arg-type]
+def _beside(id: str, kind: ArmKind, bias: str) -> Arm:
+    return Arm(id, kind, bias=bias, edit="meaningless", match=f"bias:{bias}")
 
 
 def edit_all(
