@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, names_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import columns_of, names_of, options_of, refuse, shown, stoppable, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +80,6 @@ def audit(
 
     Exit codes: 0 fit, 1 recuse, 3 inconclusive; 2 usage, 4 incomplete and resumable, 130 interrupted.
     """
-    from recuse.backends import Options
     from recuse.plan import AuditConfig
     from recuse.reexamine import RecordedConfig, audit_recorded
 
@@ -96,11 +95,7 @@ def audit(
     refuse("--judge", _GIVEN_WITH_VERDICTS, locals())
     if biases is None and (teacher or library or run_code):
         raise UsageError("--teacher, --library and --run-code go with --biases.", hint="Say which, or --biases all.")
-    reached = Options(
-        base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
-        max_attempts=attempts, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle, device=device,
-        max_context=max_context, tensor_parallel=tensor_parallel, memory_share=memory_share,
-    )  # fmt: skip
+    reached = options_of(locals())
     config = AuditConfig(
         judge=judge, pairs=pairs, prompt=prompt, repeats=repeats, limit=limit, seed=seed, gate=gate, out=out,
         temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,

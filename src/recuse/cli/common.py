@@ -9,9 +9,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recuse.errors import UsageError
+
+if TYPE_CHECKING:
+    from recuse.backends import Options
 
 
 def temperature_of(text: str) -> float | None:
@@ -36,6 +39,22 @@ def columns_of(given: list[str]) -> dict[str, str]:
             raise UsageError(f"--column {item!r} is not ROLE=COLUMN.", hint="For example --column prompt=question.")
         columns[role] = name
     return columns
+
+
+# How a model is reached: the command's parameter, and the field of Options that it fills.
+_REACHED = {
+    "base_url": "base_url", "concurrency": "concurrency", "rpm": "requests_per_minute", "tpm": "tokens_per_minute",
+    "timeout": "timeout", "attempts": "max_attempts", "max_context": "max_context", "device": "device",
+    "tensor_parallel": "tensor_parallel", "memory_share": "memory_share", "trust_remote_code": "trust_remote_code",
+    "allow_pickle": "allow_pickle",
+}  # fmt: skip
+
+
+def options_of(given: Mapping[str, Any]) -> Options:
+    """How the judge is reached, from the parameters of a command; those that it lacks keep their defaults."""
+    from recuse.backends import Options
+
+    return Options(**{field: given[name] for name, field in _REACHED.items() if name in given})
 
 
 def names_of(given: str | None) -> tuple[str, ...]:

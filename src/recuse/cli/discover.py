@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, names_of, shown, stoppable, temperature_of
+from recuse.cli.common import columns_of, names_of, options_of, shown, stoppable, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -131,17 +131,12 @@ def run(
     """
     if context.invoked_subcommand is not None:
         return 0
-    from recuse.backends import Options
     from recuse.discovery.config import DiscoverConfig
     from recuse.plan import AuditConfig
 
     if not judge or not teacher or not pairs:
         raise UsageError("What is to be searched?", hint="Give --judge, --teacher and --pairs.")
-    reached = Options(
-        base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
-        max_attempts=attempts, trust_remote_code=trust_remote_code, device=device, max_context=max_context,
-            tensor_parallel=tensor_parallel, memory_share=memory_share,
-    )  # fmt: skip
+    reached = options_of(locals())
     config = DiscoverConfig(
         judge=AuditConfig(
             judge=judge, pairs=pairs, prompt=prompt, limit=limit, seed=seed, out=out,
@@ -190,7 +185,6 @@ def transfer(
 
     Exit codes as for `recuse discover`.
     """
-    from recuse.backends import Options
     from recuse.discovery.transfer import load_run, transfer_config
     from recuse.plan import AuditConfig
 
@@ -200,11 +194,7 @@ def transfer(
     audit = AuditConfig(
         judge=judge, pairs="", prompt=prompt, out=out, temperature=temperature_of(temperature), max_tokens=max_tokens,
         prices=prices, max_cost=max_cost, run_code=run_code,
-        options=Options(
-            base_url=base_url, concurrency=concurrency, requests_per_minute=rpm, tokens_per_minute=tpm, timeout=timeout,
-            max_attempts=attempts, trust_remote_code=trust_remote_code, device=device, max_context=max_context,
-            tensor_parallel=tensor_parallel, memory_share=memory_share,
-        ),
+        options=options_of(locals()),
     )  # fmt: skip
     return _run(transfer_config(folder, audit), dry_run, as_json, quiet, given)
 
