@@ -25,7 +25,7 @@ from recuse.backends.fake_world import WORLD
 
 LIKED = WORLD[1].word
 JUDGE = f"fake/skill=2.5,pair_sd=0.3,position=0.3,explain=1,likes={LIKED},like=6,seed=5"
-TEACHER = "fake/teacher=1,accuracy=0.9,carry=0.5,seed=2"
+TEACHER = "fake/teacher=1,accuracy=0.9,carry=0.5,seed=4"
 LEDGERS = ("ledger.sqlite", "teacher.sqlite")
 
 # The command with fake models that take a while and log each finished call, and that may kill itself before a file.

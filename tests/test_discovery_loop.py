@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from world import like_for, world_pairs
 
+import recuse
 from recuse.backends.fake import parse_planted
 from recuse.backends.fake_world import WORLD
 from recuse.discovery.config import DiscoverConfig, plan_discovery
@@ -25,7 +26,7 @@ from recuse.report.discovered import DiscoverResult
 from recuse.types import Ask
 
 JUDGE = "skill=1.8,pair_sd=0.7,position=0.4,rewrite_sd=0.3,explain=1,seed=5"
-TEACHER = "fake/teacher=1,accuracy=0.9,carry=0.5,seed=2"
+TEACHER = "fake/teacher=1,accuracy=0.9,carry=0.5,seed=3"
 LIKED = WORLD[1]
 
 
@@ -262,6 +263,17 @@ def test_online_accepts_round_by_round_on_pairs_of_its_own(source: Path, tmp_pat
     assert "84 for validation 1, 84 for validation 2" in blocks
 
 
+def test_the_python_form_takes_the_settings_of_both_configurations(source: Path, tmp_path: Path) -> None:
+    found = recuse.discover(
+        f"fake/{JUDGE}", TEACHER, str(source / "pairs.jsonl"), out=tmp_path / "out", group="group", limit=90, rounds=1,
+        shams=5, library=source / "library",
+    )  # fmt: skip
+    table = found.config["run"]
+    assert (table["limit"], table["group"], table["rounds"], table["shams"]) == (90, "group", 1, 5)
+    assert found.folder == tmp_path / "out"
+    assert (found.folder / "findings.json").is_file()
+
+
 def test_a_teacher_with_room_to_think_has_it_in_every_reply(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +286,6 @@ def test_a_teacher_with_room_to_think_has_it_in_every_reply(
 
     monkeypatch.setattr(Engines, "ask", noted)
     settings = config(source, liking(0.6), out=tmp_path / "out", rounds=1, teacher_tokens=3000)
-    discovered(replace(settings, judge=replace(settings.judge, limit=120)))
+    discovered(replace(settings, judge=replace(settings.judge, limit=240)))
     assert {phase for role, phase, _ in asked if role == "teacher"} >= {"rewriting", "naming"}
     assert {tokens for role, _, tokens in asked if role == "teacher"} == {3000}

@@ -13,13 +13,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recuse.discovery.run import discover
     from recuse.examine import audit
     from recuse.pairs import load_pairs
     from recuse.reexamine import audit_recorded
 
-__all__ = ["__version__", "audit", "audit_recorded", "load_pairs"]
+__all__ = ["__version__", "audit", "audit_recorded", "discover", "load_pairs"]
 
-_HOMES = {"audit": "recuse.examine", "audit_recorded": "recuse.reexamine", "load_pairs": "recuse.pairs"}
+_HOMES = {
+    "audit": "recuse.examine",
+    "audit_recorded": "recuse.reexamine",
+    "discover": "recuse.discovery.run",
+    "load_pairs": "recuse.pairs",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ import platform
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -215,14 +216,15 @@ def _concluded(bias: Bias, found: Found, result: DiscoverResult) -> Bias:
     return bias.model_copy(update={"status": STATUS[found.fate], "evidence": evidence})
 
 
-def discover(
-    judge: str, teacher: str, pairs: str, *, settings: AuditConfig | None = None, **options: Any
-) -> DiscoverResult:
+def discover(judge: str, teacher: str, pairs: str, *, out: Path | str | None = None, **settings: Any) -> DiscoverResult:
     """Discover biases of `judge` with `teacher` on `pairs`; the Python form of `recuse discover`.
 
-    `options` as in DiscoverConfig, `settings` for what concerns the judge and the pairs.
+    `settings` as in DiscoverConfig, and as in AuditConfig for what concerns the judge and the pairs.
     """
-    plan = plan_discovery(DiscoverConfig(settings or AuditConfig(judge, pairs), teacher, **options))
+    own = {f.name for f in fields(DiscoverConfig)} & set(settings)
+    of_judge = {name: value for name, value in settings.items() if name not in own}
+    config = AuditConfig(judge, str(pairs), out=Path(out) if out else None, **of_judge)
+    plan = plan_discovery(DiscoverConfig(config, teacher, **{name: settings[name] for name in own}))
     try:
         return run_discovery(plan)
     finally:
