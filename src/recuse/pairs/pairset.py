@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from recuse import assets
 from recuse.errors import UsageError
-from recuse.pairs.store import Store
+from recuse.pairs.store import Store, Writer
 from recuse.types import Message, Pair
 
 if TYPE_CHECKING:
@@ -94,6 +95,27 @@ class PairSet:
         found = np.empty(len(values), dtype=object)
         found[:] = values
         return found
+
+    def changed(self, change: Callable[[Pair], Pair], *, by: str) -> PairSet:
+        """The same pairs with the prompt, the answers and the reference that `change` gives each; the rest stays.
+
+        Ids and groups stay those of the source, so that results find back to it. `by` names the change and goes into
+        the hash.
+        """
+        import numpy as np
+
+        writer = Writer()
+        for row in self._store.rows(self._index):
+            pair = change(_pair(row))
+            talk = None if isinstance(pair.prompt, str) else [asdict(message) for message in pair.prompt]
+            texts = {"chosen": pair.chosen, "rejected": pair.rejected, "reference": pair.reference}
+            writer.add({**row, **texts, "prompt": json.dumps(talk) if talk else pair.prompt})
+        store = writer.finish()
+        return PairSet(
+            store, np.arange(len(store)), source=self.source, preset=self.preset,
+            hash=assets.digest(f"{self.hash} {by}".encode()), groups=self.groups, balance=self.balance,
+            notes=list(self.notes),
+        )  # fmt: skip
 
     def close(self) -> None:
         """Give the mapped file back. The pairs are gone afterwards; this also happens when the set is collected."""
