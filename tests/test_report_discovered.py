@@ -196,6 +196,7 @@ def test_usage_of_both_models_and_every_round_are_told() -> None:
         ((-0.04, 0.28), (-0.1, 0.3)),
         ((0.1, 0.7), (-0.25, 0.75)),
         ((-0.9, 0.7), (-1.0, 1.0)),
+        ((-0.3, 2.4), (-1.0, 3.0)),
     ],
 )
 def test_the_shared_scale_is_the_narrowest_round_one_that_holds_all(

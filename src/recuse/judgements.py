@@ -67,7 +67,7 @@ def ordered(found: Iterable[Judgement], pairs: Iterable[str]) -> list[Judgement]
 def _read(reply: Reply, spec: Spec | None) -> Verdict:
     if spec is not None:
         return read(reply, spec)
-    if reply.score is None:
+    if reply.score is None or not math.isfinite(reply.score):
         return Verdict(reason="error" if reply.finish == "error" else "no_verdict")
     return Verdict(score=reply.score)
 
@@ -82,9 +82,13 @@ def _pairwise(ask: Ask, reply: Reply, verdict: Verdict, group: str, fresh: bool)
         logit = math.log(verdict.p_first) - math.log1p(-verdict.p_first)
         logit = logit if order == "AB" else -logit
     reason = None if prefers else verdict.reason or "no_verdict"
+    scores = verdict.scores
+    if scores is not None and order == "BA":
+        scores = scores[1], scores[0]
     return Judgement(
-        ask.pair, group, order, prefers, ask.arm, ask.repeat, reason, logit, verdict.outside, fresh, verdict.bounded
-    )
+        ask.pair, group, order, prefers, ask.arm, ask.repeat, reason, logit, verdict.outside, fresh, verdict.bounded,
+        scores,
+    )  # fmt: skip
 
 
 def _from_scores(chosen: Answered, rejected: Answered, spec: Spec | None, group: str) -> Judgement:
@@ -99,4 +103,6 @@ def _from_scores(chosen: Answered, rejected: Answered, spec: Spec | None, group:
         prefers = "chosen" if good.score > bad.score else "rejected"
     # A reward model's scores are logits of a Bradley-Terry model: their difference is the log odds.
     logit = good.score - bad.score if spec is None else None
-    return Judgement(ask.pair, group, "-", prefers, ask.arm, ask.repeat, None, logit, fresh=fresh)
+    return Judgement(
+        ask.pair, group, "-", prefers, ask.arm, ask.repeat, None, logit, fresh=fresh, scores=(good.score, bad.score)
+    )

@@ -15,7 +15,7 @@ from recuse import stats
 from recuse.audits.measure import Measure, Side, unmeasured
 from recuse.effects.accept import Decision, accept
 from recuse.effects.contrast import Effect, contrast, core, gaps
-from recuse.effects.describe import effect_finding, rewriting_findings
+from recuse.effects.describe import effect_finding, rewriting_findings, shift_findings
 from recuse.effects.scores import Scores
 from recuse.effects.shams import Shams, spread_finding
 from recuse.errors import UsageError
@@ -149,14 +149,20 @@ def _tested_notes(bench: Bench) -> list[str]:
 
 def _measures(bias: Bias, decision: Decision, scores: Scores, original: Effect) -> list[Measure]:
     id, effect, title = f"bias.{bias.id}.effect", decision.effect, _title(bias)
-    beside = effect_finding(f"bias.{bias.id}.vs_original", f"{bias.name}: error added to the untouched", original)
+    beside = [
+        Measure(finding)
+        for finding in (
+            effect_finding(f"bias.{bias.id}.vs_original", f"{bias.name}: error added to the untouched", original),
+            *shift_findings(f"bias.{bias.id}.score_shift", f"{bias.name}: added to the wrong answer's score", effect),
+        )
+    ]
     if effect.estimate is None:
-        return [unmeasured(id, title, effect.reason or "not measured"), Measure(beside)]
+        return [unmeasured(id, title, effect.reason or "not measured"), *beside]
     finding = effect_finding(
         id, title, effect, p_flip=decision.p_flip, p_sham=decision.p_sham, q=decision.q,
         q_benjamini_yekutieli=decision.q_by, status=decision.status, reasons=list(decision.reasons),
     )  # fmt: skip
-    return [Measure(finding, partial(_beyond, scores, effect)), Measure(beside)]
+    return [Measure(finding, partial(_beyond, scores, effect)), *beside]
 
 
 def _title(bias: Bias) -> str:

@@ -138,6 +138,7 @@ class Judgement:
     outside: float | None = None  # probability mass outside the label tokens
     fresh: bool = True  # a call of this run; a hit in a shared cache is never counted as a repeat
     bounded: bool = False  # the log odds rest on a bound (Verdict.bounded)
+    scores: tuple[float, float] | None = None  # of the chosen and the rejected answer, on the judge's own scale
 
 
 @dataclass(frozen=True, slots=True)

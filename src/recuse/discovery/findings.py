@@ -9,7 +9,7 @@ from recuse.discovery.mine import Explained
 from recuse.discovery.validate import Tested, Validated
 from recuse.effects.accept import Decision
 from recuse.effects.contrast import Effect
-from recuse.effects.describe import effect_finding, rewriting_findings
+from recuse.effects.describe import effect_finding, rewriting_findings, shift_findings
 from recuse.effects.shams import spread_finding
 from recuse.lab.bench import Bench
 from recuse.perturb.arms import ORIGINAL, Rewrite
@@ -38,6 +38,8 @@ def candidate_findings(
         found.append(
             effect_finding(f"bias.{id}.both_reworded", f"{against}, right answers reworded too, test part", both)
         )
+        added = f"{name}: added to the wrong answer's score, test part"
+        found.extend(shift_findings(f"bias.{id}.score_shift", added, tested.effects[id]))
     if decision is not None:
         numbers = {
             "p_flip": decision.p_flip, "p_sham": decision.p_sham, "p_larger": decision.p, "q": decision.q,

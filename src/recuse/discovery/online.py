@@ -116,7 +116,7 @@ def _by_stream(decision: Decision, passed: bool, e: float, unknown: bool) -> Dec
 
 def _together(blocks: Sequence[Bench]) -> Bench:
     """One bench of all their pairs, which no two of them share."""
-    whole = Bench("validation", tuple(pair for block in blocks for pair in block.pairs))
+    whole = Bench("validation", tuple(pair for block in blocks for pair in block.pairs), scale=blocks[0].scale)
     for block in blocks:
         for arm, made in block.rewrites.items():
             kept = {id: replace(r, text=None) for id, r in made.items()} if arm in block.void else made

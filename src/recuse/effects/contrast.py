@@ -43,6 +43,24 @@ class Excluded:
     error_kept: float | None
 
 
+@dataclass(frozen=True)
+class ScoreShift:
+    """Score of the rejected answer in the arm minus in the reference, on the judge's own scale: it moves long before a
+    verdict flips.
+
+    Over the pairs of the `Effect`, the mean over pairs, orders averaged. On a scale with ends the interval is that of
+    bounded values, and `bounds` the interval over all completions of missing scores; without ends there are no bounds.
+    """
+
+    shift: stats.Estimate
+    missing: tuple[int, int]  # usable pairs without a score in some order, in the arm and in the reference
+    score: float | None = None  # of the rejected answer in the arm
+    base_score: float | None = None  # of the rejected answer in the reference
+    chosen_score: float | None = None  # of the chosen answer beside the reference: what a shift has to reach
+    bounds: tuple[float, float] | None = None
+    scale: tuple[float, float] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Effect:
     """Error in `arm` minus error in `against`, mean over pairs, both orders averaged.
@@ -73,6 +91,7 @@ class Effect:
     by_order: tuple[OrderEffect, ...] = ()
     interaction: stats.Estimate | None = None  # effect with the better answer second minus first; two-sided p
     logit: stats.Estimate | None = None  # log odds lost by the better answer; positive: the arm helps the wrong one
+    score_shift: ScoreShift | None = None  # None: the judge gives no scores
     excluded: Excluded | None = None
     itt: stats.Estimate | None = None  # over all dealt pairs, with the original text where a rewrite failed
     bounds: tuple[float, float] | None = None
@@ -100,6 +119,7 @@ def contrast(scores: Scores, arm: str, against: str = "placebo", *, level: float
         by_order=tuple(two.in_order(i, seed) for i in range(len(scores.orders))),
         interaction=two.interaction(seed),
         logit=two.logit(slice(None)),
+        score_shift=two.score_shift(),
         excluded=two.excluded(),
         itt=two.itt(),
         bounds=two.bounds(),
@@ -216,6 +236,48 @@ class _Two:
             return None
         lost = (s.logit[self.b] - s.logit[self.a])[kept, orders].mean(axis=1)
         return stats.mean_interval(lost, groups=s.group[kept], level=self.level)
+
+    def score_shift(self) -> ScoreShift | None:
+        s = self.scores
+        if s.score is None:
+            return None
+        points = s.score.mean(axis=2)
+        (arm, reference), chosen = points[[self.a, self.b], :, 1], points[self.b, :, 0]
+        a, b = (int((self.usable & ~s.answered(i)).sum()) for i in (self.a, self.b))
+        bounds = None
+        if s.scale is not None and self.usable.any():
+            least, most = (
+                self.moved(values, self.usable).interval for values in self.completed_shift(s.score, s.scale)
+            )
+            bounds = (least[0], most[1]) if least and most else None
+        if not self.kept.any():
+            nothing = stats.Estimate(None, None, 0, 0, "", self.level, reason=self.why_not())
+            return ScoreShift(nothing, (a, b), bounds=bounds, scale=s.scale)
+        return ScoreShift(
+            self.moved(arm - reference, self.kept),
+            (a, b),
+            score=float(arm[self.kept].mean()),
+            base_score=float(reference[self.kept].mean()),
+            chosen_score=float(chosen[self.kept].mean()),
+            bounds=bounds,
+            scale=s.scale,
+        )
+
+    def moved(self, values: Floats, rows: Bools) -> stats.Estimate:
+        """The mean of differences of scores, with an interval that knows the ends of the scale where it has any."""
+        values, groups, scale = values[rows], self.scores.group[rows], self.scores.scale
+        if scale is None:
+            return stats.mean_interval(values, groups=groups, level=self.level)
+        most = scale[1] - scale[0]
+        inside = np.clip(values, -most, most)  # a mean over repeats may lie a rounding beyond
+        return stats.clustered_mean(inside, groups=groups, bounds=(-most, most), level=self.level)
+
+    def completed_shift(self, score: Floats, scale: tuple[float, float]) -> tuple[Floats, Floats]:
+        """By pair: the shift with every missing score against it, and with every one in its favour."""
+        failed = self.scores.failed[[self.a, self.b]]
+        given = score[[self.a, self.b], :, :, 1] * (1 - failed)
+        low, high = given + failed * scale[0], given + failed * scale[1]
+        return (low[0] - high[1]).mean(axis=1), (high[0] - low[1]).mean(axis=1)
 
     @cached_property
     def completed(self) -> tuple[Floats, Floats]:

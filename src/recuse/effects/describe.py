@@ -32,6 +32,9 @@ def effect_finding(id: str, title: str, effect: Effect, **details: Any) -> Findi
                            ("failure_gap", effect.failures)):  # fmt: skip
         if estimate is not None:
             shown[name] = {"estimate": estimate.estimate, "interval": estimate.interval, "p": estimate.pvalue}
+    if effect.score_shift is not None:
+        shift = effect.score_shift.shift
+        shown["score_shift"] = {"estimate": shift.estimate, "interval": shift.interval}
     if effect.p_completed is not None:
         shown["p_completed"] = effect.p_completed
     uninformative = [o.order for o in effect.by_order if not o.informative]
@@ -44,6 +47,28 @@ def effect_finding(id: str, title: str, effect: Effect, **details: Any) -> Findi
     return Finding(
         id, title, effect.estimate, effect.interval, effect.n, effect.groups, effect.p, effect.method, effect.reason,
         effect.bounds, details={**shown, **details},
+    )  # fmt: skip
+
+
+def shift_findings(id: str, title: str, effect: Effect) -> tuple[Finding, ...]:
+    """The score shift of an effect as a finding; none where the judge gives no scores. It decides nothing: no p."""
+    found = effect.score_shift
+    if found is None:
+        return ()
+    details: dict[str, Any] = {
+        "arm": effect.arm, "against": effect.against, "scale": found.scale, "score": found.score,
+        "base_score": found.base_score, "chosen_score": found.chosen_score,
+        "missing": {effect.arm: found.missing[0], effect.against: found.missing[1]},
+    }  # fmt: skip
+    shift = found.shift
+    if shift.estimate is not None and shift.interval is None:
+        details["uninformative"] = f"no interval: {shift.reason}"
+    on = f"scale of {found.scale[0]:g} to {found.scale[1]:g}" if found.scale else "the judge's own scale"
+    return (
+        Finding(
+            id, f"{title} ({on})", shift.estimate, shift.interval, shift.n, shift.groups, method=shift.method,
+            reason=shift.reason if shift.estimate is None else None, bounds=found.bounds, details=details,
+        ),
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class Scores:
     `error` is 1 for wrong, 0 for right, 0.5 for a tie: the mean over the repeats that have a verdict, 0 without any.
     `failed` is the share of calls without a verdict, 1 where none was made. `dealt` (arms, pairs): the arm was to be
     made for that pair; `passed`: its text was usable. `orders` is ("AB", "BA"), or ("-",) for judges that score one
-    answer at a time.
+    answer at a time. `score` is None for a judge that gives no scores; for others every verdict comes with them.
     """
 
     arms: tuple[str, ...]
@@ -41,6 +41,8 @@ class Scores:
     logit: Floats  # log odds that the chosen answer is preferred, mean over repeats; 0 where there is none
     has_logit: Bools
     faults: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by arm: how many rewrites have each fault
+    score: Floats | None = None  # (..., 2): of the chosen and the rejected answer, mean over repeats; 0 without any
+    scale: tuple[float, float] | None = None  # the ends of the scores' scale; None: without any, as a reward model's
 
     @classmethod
     def build(
@@ -49,6 +51,8 @@ class Scores:
         pairs: Sequence[str],
         groups: Mapping[str, str],
         rewrites: Mapping[str, Mapping[str, Rewrite]],
+        *,
+        scale: tuple[float, float] | None = None,
     ) -> Scores:
         """Arrays over `pairs`; judgements on other pairs are left out, so that the pairs of one split give its scores.
 
@@ -85,6 +89,10 @@ class Scores:
 
         error, answered = mean([None if j.prefers is None else _ERROR[j.prefers] for j in rows])
         logit, logits = mean([j.logit for j in rows])
+        score = None
+        if answered.any() and all(j.scores is not None for j in rows if j.prefers is not None):
+            of_each = [mean([None if j.scores is None else j.scores[k] for j in rows])[0] for k in (0, 1)]
+            score = np.stack(of_each, axis=-1)
         calls = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape)
         return cls(
             arms=arms,
@@ -100,6 +108,8 @@ class Scores:
             faults={
                 arm: dict(Counter(fault for r in made.values() for fault in r.faults)) for arm, made in rewrites.items()
             },
+            score=score,
+            scale=scale,
         )
 
     def at(self, arm: str) -> int:

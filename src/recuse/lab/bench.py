@@ -28,6 +28,7 @@ class Bench:
     void: dict[str, str] = field(default_factory=dict)  # arms that broke the truth too often, and how often
     strict: set[str] = field(default_factory=set)  # arms that broke it once and are written with the stricter prompt
     judged: dict[str, list[Judgement]] = field(default_factory=dict)  # by arm
+    scale: tuple[float, float] | None = None  # of the scores that the judge gives; None: without ends, or no scores
 
     @property
     def groups(self) -> int:
@@ -44,7 +45,7 @@ class Bench:
         }
         found = [j for arm in self.judged.values() for j in arm]
         groups = {pair.id: pair.group for pair in self.pairs}
-        return Scores.build(found, [pair.id for pair in self.pairs], groups, made)
+        return Scores.build(found, [pair.id for pair in self.pairs], groups, made, scale=self.scale)
 
     def add(self, done: Rewritten) -> None:
         """Keep what a teacher wrote. Whether an arm is void was decided over all its rewrites so far."""
@@ -137,6 +138,7 @@ class Lab:
         asks = [
             ask for pair in bench.pairs for ask in sorted(by_pair.get(pair.id, ()), key=lambda a: (a.view, a.repeat))
         ]
+        bench.scale = self.design.prompt.spec.scale if self.design.prompt else None
         answered = self.engines.ask("judge", asks, phase=f"{bench.name}: judging")
         for judgement in self._read(bench, answered):
             bench.judged.setdefault(judgement.arm, []).append(judgement)

@@ -35,8 +35,9 @@ class Found:
     """One candidate: what it says, what became of it and why, and the numbers.
 
     `findings` are in the order in which they are shown: on the test part first (`bias.<id>.effect`,
-    `bias.<id>.vs_original`, `bias.<id>.both_reworded`), then on the validation part (`bias.<id>.validation`), then the
-    screen. `reasons` says in sentences why it was not accepted, or what there is to say against it all the same.
+    `bias.<id>.vs_original`, `bias.<id>.both_reworded`, and of a judge that gives scores `bias.<id>.score_shift`), then
+    on the validation part (`bias.<id>.validation`), then the screen. `reasons` says in sentences why it was not
+    accepted, or what there is to say against it all the same.
     """
 
     id: str

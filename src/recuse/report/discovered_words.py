@@ -22,6 +22,7 @@ _PARTS = {"validation": "validation", "screen": "discovery"}
 _MORE = {
     "interaction": "Difference between the orders",
     "logit": "Log odds that it adds",
+    "score_shift": "Points that it adds to the wrong answer's score",
     "itt": "With failed rewrites as no change",
 }
 
@@ -47,7 +48,8 @@ def part(finding: Finding) -> str:
 
 
 def of(found: Found, kind: str) -> Finding | None:
-    """The finding of a candidate that ends in `kind`: effect, vs_original, both_reworded, validation or screen."""
+    """The finding of a candidate that ends in `kind`: effect, vs_original, both_reworded, score_shift, validation or
+    screen."""
     return next((f for f in found.findings if f.id.endswith(f".{kind}")), None)
 
 

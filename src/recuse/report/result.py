@@ -13,6 +13,7 @@ _FAMILIES = {"accuracy.error_rate": "Error rate by order", "domain.error_rate": 
 _BIASES = {
     "effect": "Known biases: error that each adds, against a meaningless version",
     "vs_original": "Known biases: error that each adds, against the untouched answers",
+    "score_shift": "Known biases: points that each adds to the wrong answer's score, against a meaningless version",
 }
 
 
@@ -33,12 +34,13 @@ class AuditResult:
     """A finished audit.
 
     Findings with an `outcome` are the primaries, that is what decided. Findings whose ids share what stands before a
-    colon (`domain.error_rate:law`), and those of known biases (`bias.ID.effect`, `bias.ID.vs_original`), are a family
-    and are shown together; their `details` may hold `p_against_others` and a remark `uninformative`. `details` of
-    `failures.rate` may hold `reasons` (a count for each reason) and `asks`; any `details` may hold `other_reading`:
-    `reading` (its name), `estimate` and `interval` of the same verdicts read another way. `cases` are examples with the
-    keys `pair`, `domain`, `question`, `chosen`, `rejected`, and, as far as they were asked, `AB`, `BA` and `-`: what
-    the judge said with the chosen answer first, with the rejected answer first, and of each answer alone.
+    colon (`domain.error_rate:law`), and those of known biases (`bias.ID.effect`, `bias.ID.vs_original`,
+    `bias.ID.score_shift`), are a family and are shown together; their `details` may hold `p_against_others` and a
+    remark `uninformative`. `details` of `failures.rate` may hold `reasons` (a count for each reason) and `asks`; any
+    `details` may hold `other_reading`: `reading` (its name), `estimate` and `interval` of the same verdicts read
+    another way. `cases` are examples with the keys `pair`, `domain`, `question`, `chosen`, `rejected`, and, as far as
+    they were asked, `AB`, `BA` and `-`: what the judge said with the chosen answer first, with the rejected answer
+    first, and of each answer alone.
     `usage` may hold `calls`, `from_ledger`, `tokens_in`, `tokens_out`, `cost` (US dollars) and `seconds`.
     """
 

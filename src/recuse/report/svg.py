@@ -14,7 +14,8 @@ from recuse.types import Finding
 
 _ROW = 46  # pixels: a line of text above a bar
 _AXIS = 30
-_STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)  # a quarter of a shared scale
+# A quarter of a shared scale: of error rates up to 0.5, of scores beyond.
+_STEPS = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 20.0, 25.0, 50.0, 100.0, 1000.0)
 _WIDE, _NARROW = 72, 42  # characters of a label that fit on a screen and on a phone
 
 Scale = tuple[float, float]
@@ -52,13 +53,14 @@ def forest(
 
 
 def effect_scale(findings: Sequence[Finding]) -> Scale:
-    """The narrowest scale with round steps and a step at zero that holds all intervals; -1 to 1 at most."""
+    """The narrowest scale with round steps and a step at zero that holds all intervals; -1 to 1 at most for fractions,
+    -2000 to 2000 for whatever there is."""
     ends = [end for f in findings for end in (f.interval or ())] + [f.estimate for f in findings if f.estimate]
     for step in _STEPS:
         for below in (1, 2):
             if min(ends, default=0.0) >= -below * step and max(ends, default=0.0) <= (4 - below) * step:
                 return -below * step, (4 - below) * step
-    return -1.0, 1.0
+    return -2 * _STEPS[-1], 2 * _STEPS[-1]
 
 
 def _words(finding: Finding, band: str) -> str:

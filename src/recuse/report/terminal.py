@@ -76,7 +76,7 @@ def print_discovered(result: DiscoverResult, console: Console) -> None:
 
 def _told(finding: Finding) -> bool:
     """Whether a finding has its place on the terminal; the rest stands in the report."""
-    return not finding.id.endswith(".vs_original")
+    return not finding.id.endswith((".vs_original", ".score_shift"))
 
 
 def _folded(id: str) -> str:
