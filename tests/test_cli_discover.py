@@ -175,6 +175,52 @@ def test_a_dry_run_on_a_run_folder_tells_the_hours_at_its_pace_and_changes_nothi
     assert tree(found.folder) == before
 
 
+def test_a_dry_run_without_a_run_folder_tells_the_hours_at_a_rate_that_somebody_measured(source: Path) -> None:
+    command = [*options(source), "--dry-run"]
+    said = recuse(*command, "--rate", "12.5", "--json").json
+    assert said["judge"]["hours"] == pytest.approx(said["judge"]["calls"] / 12.5 / 3600)
+    assert (said["judge"]["rate"], said["teacher"]["rate"], said["teacher"]["hours"]) == (12.5, None, None)
+    slow = said["teacher"]["calls"] / 3600 / 2.5
+    lines = recuse(*command, "--rate", "1e5", "--teacher-rate", str(slow)).out.splitlines()
+    assert lines[0].endswith(", under 0.1 hours at 100000 replies a second")
+    assert lines[1].endswith(f", about 2.5 hours at {slow:g} replies a second")
+
+
+def test_a_rate_that_is_given_goes_before_the_pace_of_the_run_folder(found: Run) -> None:
+    at_pace, told = (recuse(*found.command, "--dry-run", *more, "--json").json for more in ([], ["--rate", "0.5"]))
+    assert told["judge"]["hours"] == pytest.approx(told["judge"]["calls"] * 2 / 3600)
+    assert at_pace["judge"]["hours"] < told["judge"]["hours"]
+    assert at_pace["teacher"] == told["teacher"]
+    transfer = recuse("discover", "transfer", str(found.folder), "--judge", JUDGE, "--dry-run", "--rate", "2", "--json")
+    assert transfer.json["judge"]["hours"] == pytest.approx(transfer.json["judge"]["calls"] / 2 / 3600)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--rate", "5"], "--rate goes with --dry-run alone"),
+        (["--teacher-rate", "5"], "--teacher-rate goes with --dry-run alone"),
+        (["--rate", "inf", "--dry-run"], "--rate is inf. Give replies a second"),
+        (["--rate", "nan", "--dry-run"], "Invalid value for '--rate'"),
+        (["--rate", "0", "--dry-run"], "Invalid value for '--rate'"),
+    ],
+)
+def test_a_rate_that_says_nothing_is_refused_before_anything_is_read(words: list[str], sentence: str) -> None:
+    done = recuse("discover", "--judge", JUDGE, "--teacher", TEACHER, "--pairs", "no such file", *words)
+    assert (done.code, done.out) == (2, "")
+    assert sentence in " ".join(done.err.split())
+    assert "no such file" not in done.err
+
+
+def test_the_help_says_what_a_rate_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    for command in (["discover", "--help"], ["discover", "transfer", "--help"]):
+        told = recuse(*command).out
+        assert "--rate" in told
+        assert "--teacher-rate" in told
+        assert "replies a second of the judge" in told
+
+
 # What is refused
 
 

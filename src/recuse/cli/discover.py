@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -17,10 +18,24 @@ from recuse.errors import UsageError
 if TYPE_CHECKING:
     from recuse.discovery.config import DiscoverConfig
     from recuse.discovery.transfer import Transferred
+    from recuse.lab.engines import Role
     from recuse.report.discovered import DiscoverResult
 
-_SEARCH, _TEACHER = "The search", "The teacher"
+_SEARCH, _TEACHER, _COST = "The search", "The teacher", "Cost"
 _option = options.option
+
+Rate = Annotated[
+    float | None,
+    _option(
+        "--rate",
+        group=_COST,
+        min=0.0001,
+        help="With --dry-run: replies a second of the judge, as an audit shows them, to tell the hours by.",
+    ),
+]
+TeacherRate = Annotated[
+    float | None, _option("--teacher-rate", group=_COST, min=0.0001, help="The same, of the teacher.")
+]
 
 discover = typer.Typer(help="Find the biases nobody listed, and prove each one.", invoke_without_command=True)
 
@@ -115,6 +130,8 @@ def run(
     max_cost: options.MaxCost = None,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
+    rate: Rate = None,
+    teacher_rate: TeacherRate = None,
     resume: Annotated[
         bool,
         _option("--resume", group=_SEARCH, help="Go on with a run that exists; any run resumes by its own command."),
@@ -136,6 +153,7 @@ def run(
 
     if not judge or not teacher or not pairs:
         raise UsageError("What is to be searched?", hint="Give --judge, --teacher and --pairs.")
+    rates = _rates(rate, teacher_rate, dry_run=dry_run)
     reached = options_of(locals())
     config = DiscoverConfig(
         judge=AuditConfig(
@@ -149,7 +167,7 @@ def run(
         min_effect=min_effect, fdr=fdr, shams=shams, split_column=split_column, explain_steps=explain_steps,
         most_candidates=candidates, screen_groups=screen_groups, racing=racing, online=online, verify=verify,
     )  # fmt: skip
-    return _run(config, dry_run, as_json, quiet, resume=resume)
+    return _run(config, dry_run, as_json, quiet, resume=resume, rates=rates)
 
 
 @discover.command()
@@ -175,6 +193,8 @@ def transfer(
     max_cost: options.MaxCost = None,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
+    rate: Rate = None,
+    teacher_rate: TeacherRate = None,
     out: options.Out = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -190,13 +210,27 @@ def transfer(
 
     if not judge:
         raise UsageError("Which judge is to be tested?", hint="Give --judge.")
+    rates = _rates(rate, teacher_rate, dry_run=dry_run)
     given = load_run(folder, unconfirmed=unconfirmed)
     audit = AuditConfig(
         judge=judge, pairs="", prompt=prompt, out=out, temperature=temperature_of(temperature), max_tokens=max_tokens,
         prices=prices, max_cost=max_cost, run_code=run_code,
         options=options_of(locals()),
     )  # fmt: skip
-    return _run(transfer_config(folder, audit), dry_run, as_json, quiet, given)
+    return _run(transfer_config(folder, audit), dry_run, as_json, quiet, given, rates=rates)
+
+
+def _rates(judge: float | None, teacher: float | None, *, dry_run: bool) -> dict[Role, float]:
+    """The rates that are given. Raises UsageError without a dry run, and for what is no number."""
+    given: dict[Role, float | None] = {"judge": judge, "teacher": teacher}
+    rates = {role: rate for role, rate in given.items() if rate is not None}
+    for role, rate in rates.items():
+        name = "--rate" if role == "judge" else "--teacher-rate"
+        if not math.isfinite(rate):
+            raise UsageError(f"{name} is {rate}.", hint="Give replies a second, such as 12.5.")
+        if not dry_run:
+            raise UsageError(f"{name} goes with --dry-run alone: a run measures its own pace.")
+    return rates
 
 
 def _run(
@@ -207,6 +241,7 @@ def _run(
     given: Transferred | None = None,
     *,
     resume: bool = False,
+    rates: dict[Role, float],
 ) -> int:
     from recuse.discovery.config import plan_discovery
     from recuse.discovery.estimate import estimate, told, too_few_groups
@@ -222,7 +257,7 @@ def _run(
         if dry_run:
             import json
 
-            said = estimate(plan, given=number)
+            said = estimate(plan, given=number, rates=rates)
             typer.echo(json.dumps({"schema": 1, **said}) if as_json else told(said))
             return 0
         if not (quiet or as_json) and (few := too_few_groups(plan, given=number)):

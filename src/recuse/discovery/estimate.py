@@ -30,10 +30,13 @@ _NOTE = (
 )
 
 
-def estimate(plan: DiscoverPlan, *, given: int | None = None) -> dict[str, Any]:
+def estimate(
+    plan: DiscoverPlan, *, given: int | None = None, rates: Mapping[Role, float] | None = None
+) -> dict[str, Any]:
     """At most about how much; how many candidates there will be nobody knows, so their most is taken.
 
-    With a number of `given` candidates there are no rounds.
+    With a number of `given` candidates there are no rounds. `rates` are replies a second as somebody measured them;
+    without one for a model the run folder's own pace is taken, where it has replies already.
     """
     c, s = plan.config, plan.splits
     pairs = {name: len(getattr(s, name)) for name in ("discovery", "validation", "test")}
@@ -55,10 +58,12 @@ def estimate(plan: DiscoverPlan, *, given: int | None = None) -> dict[str, Any]:
     found: dict[str, Any] = {"note": _NOTE, "candidates": candidates}
     for role, parts in work.items():
         calls, tokens_in, tokens_out = total(parts)
-        price = prices[role]
+        price, rate = prices[role], (rates or {}).get(role)
+        pace = 1 / rate if rate else _pace(c.judge.out, role)
         found[role] = {
             "calls": calls, "tokens_in": tokens_in, "tokens_out": tokens_out,
-            "cost": price.of(tokens_in, tokens_out) if price else None, "hours": _hours(c.judge.out, role, calls),
+            "cost": price.of(tokens_in, tokens_out) if price else None,
+            "hours": calls * pace / 3600 if pace else None, "rate": rate,
             "calls_by_kind": {kind: part.calls for kind, part in parts.items()},
         }  # fmt: skip
     groups = s.groups("validation")
@@ -141,17 +146,12 @@ def _blocks(plan: DiscoverPlan) -> int:
     return plan.config.rounds if plan.config.online else 1
 
 
-def _hours(folder: Path | None, role: Role, calls: int) -> float | None:
-    """By the pace of the replies that the run folder holds already; None without a few of them."""
-    pace = _pace(folder / LEDGERS[role]) if folder else None
-    return calls * pace / 3600 if pace else None
-
-
-def _pace(ledger: Path) -> float | None:
-    """Seconds a reply, as they came one after the other; breaks of over a minute are not counted."""
-    if not ledger.is_file():
+def _pace(folder: Path | None, role: Role) -> float | None:
+    """Seconds a reply of those that the run folder holds already, as they came one after the other; breaks of over a
+    minute are not counted. None without a few of them."""
+    if folder is None or not (folder / LEDGERS[role]).is_file():
         return None
-    with closing(Ledger.existing(ledger)) as known:
+    with closing(Ledger.existing(folder / LEDGERS[role])) as known:
         at = known.times()
     gaps = [b - a for a, b in itertools.pairwise(at) if b - a < 60]
     return sum(gaps) / len(gaps) if len(gaps) >= 20 else None
@@ -163,13 +163,19 @@ def told(said: Mapping[str, Any]) -> str:
     for role in ("judge", "teacher"):
         part = said[role]
         cost = f", about {part['cost']:.2f} US dollars" if part["cost"] else ""
-        hours = f", about {part['hours']:.1f} hours at the pace so far" if part["hours"] else ""
         lines.append(
             f"{role}: at most about {part['calls']:,} calls, {part['tokens_in']:,} tokens in and "
-            f"{part['tokens_out']:,} out{cost}{hours}"
+            f"{part['tokens_out']:,} out{cost}{_time(part)}"
         )
     least, wanted = said["detectable_effect"], said["groups_for"]
     finds = "no effect at all" if least is None else f"effects from {least:.3f} on, nine times in ten"
     lines.append(f"{said['validation_groups']} validation groups find {finds}.")
     lines.append(f"An effect of {wanted['effect']:g} needs {wanted['validation_groups'] or 'over 100,000'} of them.")
     return "\n".join([*lines, f"({said['note']}) Nothing was asked."])
+
+
+def _time(part: Mapping[str, Any]) -> str:
+    if part["hours"] is None:
+        return ""
+    hours = "under 0.1 hours" if part["hours"] < 0.1 else f"about {part['hours']:,.1f} hours"
+    return f", {hours} at {part['rate']:g} replies a second" if part["rate"] else f", {hours} at the pace so far"
