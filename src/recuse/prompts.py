@@ -25,10 +25,11 @@ _HOLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
 _ROLE = re.compile(r"^@(system|user|assistant)[ \t]*$", re.MULTILINE)
 _ROLE_LIKE = re.compile(r"^[ \t]*@\w+[ \t]*:?[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<([a-z][a-z0-9_]*)>")
-Kind = Literal["pairwise", "pointwise", "rewrite", "verify", "explain", "extract", "merge"]
+Kind = Literal["pairwise", "pointwise", "listwise", "rewrite", "verify", "explain", "extract", "merge"]
 _HOLES = {
     "pairwise": {"question", "first", "second", "reference"},
     "pointwise": {"question", "answer", "reference"},
+    "listwise": {"question", "first", "second", "third"},
     # The kinds below ask for a text or for JSON, not for a verdict.
     "rewrite": {"question", "answer", "instruction", "least", "most", "draft", "measured"},
     "verify": {"question", "reference", "before", "after"},
@@ -37,7 +38,8 @@ _HOLES = {
     "merge": {"candidate", "known"},
 }
 _NEEDED = {
-    "pairwise": {"first", "second"}, "pointwise": {"answer"}, "rewrite": {"answer", "instruction"},
+    "pairwise": {"first", "second"}, "pointwise": {"answer"}, "listwise": {"first", "second", "third"},
+    "rewrite": {"answer", "instruction"},
     "verify": {"before", "after"}, "explain": set(), "extract": {"explanation"}, "merge": {"candidate", "known"},
 }  # fmt: skip
 _TEXT_FORMATS = ("text", "json")
@@ -49,6 +51,7 @@ class _Labels(BaseModel):
     first: str = "A"
     second: str = "B"
     tie: str | None = None
+    third: str | None = None  # of a listwise prompt; it takes the place of the tie's in `Spec`
 
 
 class _FrontMatter(BaseModel):
@@ -145,6 +148,13 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
             f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the model never sees what it is asked about."
         )
     labels = head.labels
+    if (labels.third is None) == (head.kind == "listwise") or (labels.third and labels.tie):
+        raise InputError(
+            "a listwise prompt has a third label and no tie, no other prompt has one", path=path, field="labels.third",
+            hint="Correct the front matter.",
+        )  # fmt: skip
+    if labels.third is not None:
+        labels = _Labels(first=labels.first, second=labels.second, tie=labels.third)
     if fault := label_fault(labels.first, labels.second, labels.tie):
         name, what = fault
         raise InputError(what, path=path, field=f"labels.{name}", hint="Give every outcome a label of its own.")
@@ -201,9 +211,10 @@ def _check_roles(body: str, path: object, *, before: int) -> None:
 def _check_format(spec: Spec, kind: Kind, path: object) -> None:
     from recuse.verdict import FORMATS
 
-    known = sorted(FORMATS) if kind in JUDGING else list(_TEXT_FORMATS)
+    judging = kind in JUDGING or kind == "listwise"
+    known = sorted(FORMATS) if judging else list(_TEXT_FORMATS)
     if spec.format not in known:
-        what = "verdict format" if kind in JUDGING else f"format of a {kind} prompt"
+        what = "verdict format" if judging else f"format of a {kind} prompt"
         raise InputError(
             f"unknown {what} {spec.format!r}", path=path, field="format", hint=f"Use one of: {', '.join(known)}."
         )

@@ -10,7 +10,8 @@ The planted judge is a random-utility model. On one call about a pair it prefers
     P(chosen) = (1 - noise) * sigmoid(z) + noise / 2
     z = skill + e + position * (+1 if chosen is shown first, else -1)
       + length * sign(len(chosen) - len(rejected)) + slope * ln(len(chosen) / len(rejected))
-      + like * ((LIKES in chosen) - (LIKES in rejected)) - w - s,
+      + like * ((LIKES in chosen) - (LIKES in rejected))
+      + favour * ((a word of FAVOURS in chosen) - (one in rejected)) - w - s,
     e ~ N(0, pair_sd) once a pair + N(0, question_sd) once a question, which its pairs share
     w ~ N(0, rewrite_sd) once a wording of the rejected answer
     s ~ N(0, sham_sd) once an arm other than the original and placebos: what content-free instructions do
@@ -20,8 +21,12 @@ Length is characters, as shown. `pair_sd` makes the two orders of a pair agree m
 calls decided by a coin. The draw behind a verdict is logistic, and with `logprobs=1` it is also the log odds that the
 reply reports, so text and log-probabilities always agree and the mean log odds is (1 - noise) * z.
 
-On single answers the two utilities are +-(skill + e) / 2 plus the answer's own slope and like terms, each with Gumbel
-noise, whose difference is the same model (Luce 1959; McFadden 1974), as far as whole numbers from 1 to 10 can show it.
+In a swap test neither text is better, so skill and e are 0 there; `favours=Ida|Lena|she,favour=0.3` plants a preference
+for a group by whole words.
+
+On single answers the two utilities are +-(skill + e) / 2 plus the answer's own slope, like and favour terms, each with
+Gumbel noise, whose difference is the same model (Luce 1959; McFadden 1974), as far as whole numbers from 1 to 10 can
+show it.
 
 Asked for a text, after a verdict of its own, the planted judge explains it by a quoted word (`fake_world.explain`).
 
@@ -79,8 +84,10 @@ def open(model: str, options: Options) -> Fake:
 def parse_planted(model: str) -> Planted:
     """Read "position=0.3,noise=0.1". Raises UsageError naming the option and what it may be."""
     planted = _parse(model, Planted, "judge", also=("always", "script", "teacher"))
-    if bool(planted.likes) != any(item.partition("=")[0].strip() == "like" for item in model.split(",")):
-        raise UsageError("The fake judge needs both likes=WORD and like=STRENGTH, or neither.")
+    given = {item.partition("=")[0].strip() for item in model.split(",")}
+    for what, strength in (("likes", "like"), ("favours", "favour")):
+        if bool(getattr(planted, what)) != (strength in given):
+            raise UsageError(f"The fake judge needs both {what}=WORD and {strength}=STRENGTH, or neither.")
     return planted
 
 

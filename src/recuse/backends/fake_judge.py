@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -11,6 +12,7 @@ from recuse.backends.fake_world import explain
 from recuse.errors import UsageError
 from recuse.types import Ask
 
+SWAP = "swap"  # the arm of texts that differ in a signal only
 EXTREME = 700.0  # log odds beyond which exp() overflows
 _OUTSIDE = 0.02  # probability mass that a planted judge leaves outside the labels
 _REFUSAL = "I'm sorry, but I can't compare these answers."
@@ -29,6 +31,8 @@ class Planted:
     slope: float = 0.0  # for a unit of ln(length ratio)
     likes: str = ""  # a word, in any case
     like: float = 0.0  # for an answer that contains it
+    favours: str = ""  # words or names of a group, with | between them, in any case
+    favour: float = 0.0  # for a text that contains one of them
     pair_sd: float = 0.0
     question_sd: float = 0.0
     rewrite_sd: float = 0.0  # for the rejected answer, once a wording
@@ -48,7 +52,7 @@ class Planted:
 def arm_effect(planted: Planted, arm: str) -> float:
     """What all rejected answers of an arm gain in log odds by being in it: the scatter of `sham_sd`."""
     arm = arm.removeprefix("explain:0:")  # a case of that arm, judged again with reasons
-    if not planted.sham_sd or arm == "original" or arm.startswith("placebo"):
+    if not planted.sham_sd or arm in ("original", SWAP) or arm.startswith("placebo"):
         return 0.0
     return planted.sham_sd * _normal(planted.seed, "arm", arm)
 
@@ -59,6 +63,7 @@ class Judge:
     def __init__(self, planted: Planted) -> None:
         self.planted = planted
         self._word = planted.likes.casefold()
+        self._group = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, planted.favours.casefold().split('|')))})(?!\w)")
         self._forms: dict[str, str] = {}  # by prompt hash
 
     def answer(self, ask: Ask) -> Said:
@@ -84,8 +89,8 @@ class Judge:
     def _log_odds(self, ask: Ask) -> float:
         """z of the docstring of `backends.fake`."""
         p, chosen_first = self.planted, ask.view == "AB"
-        z = p.skill + self._pair_effect(ask) + (p.position if chosen_first else -p.position)
-        if p.length or p.slope or p.like or p.rewrite_sd:
+        z = self._merit(ask) + (p.position if chosen_first else -p.position)
+        if p.length or p.slope or p.like or p.favour or p.rewrite_sd:
             first, second = shown(ask, "answer_a"), shown(ask, "answer_b")
             chosen, rejected = (first, second) if chosen_first else (second, first)
             difference = len(chosen) - len(rejected)
@@ -101,9 +106,9 @@ class Judge:
                 "The fake judge's options 'length' and 'position' compare two answers, and this prompt shows one.",
                 hint="Use slope= for a length bias on single answers.",
             )
-        half = (p.skill + self._pair_effect(ask)) / 2
+        half = self._merit(ask) / 2
         utility = half if ask.view == "chosen" else -half
-        if p.slope or p.like:
+        if p.slope or p.like or p.favour:
             utility += self._own(shown(ask, "answer")) - p.slope * math.log(50)
         if ask.view == "rejected":
             utility += arm_effect(p, ask.arm) + (self._wording(shown(ask, "answer")) if p.rewrite_sd else 0.0)
@@ -112,11 +117,17 @@ class Judge:
 
     def _own(self, answer: str) -> float:
         p = self.planted
-        return p.slope * math.log(max(len(answer), 1)) + (p.like if p.like and self._word in answer.casefold() else 0.0)
+        own = p.slope * math.log(max(len(answer), 1))
+        own += p.like if p.like and self._word in answer.casefold() else 0.0
+        return own + (p.favour if p.favour and self._group.search(answer.casefold()) else 0.0)
 
     def _wording(self, rejected: str) -> float:
         p = self.planted
         return p.rewrite_sd * _normal(p.seed, "wording", rejected) if p.rewrite_sd else 0.0
+
+    def _merit(self, ask: Ask) -> float:
+        """By how much the better answer is better: by nothing in a swap test, whose texts are equally good."""
+        return 0.0 if ask.arm == SWAP else self.planted.skill + self._pair_effect(ask)
 
     def _pair_effect(self, ask: Ask) -> float:
         p = self.planted

@@ -111,6 +111,12 @@ class Template(_Model):
         return any(key_of(slot) in NAME_SLOTS for slot in holes(self.text))
 
 
+class Asking(_Model):
+    modes: Annotated[list[Literal["pointwise", "pairwise"]], Field(min_length=1)] = ["pointwise", "pairwise"]
+    pointwise: Text = "pointwise/score"
+    pairwise: Text = "pairwise/label"
+
+
 class Tolerance(_Model):
     probability: Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)] = 0.02
     score: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 0.1
@@ -153,6 +159,7 @@ class CounterfactualPlan(_Model):
     question: Text | None = None
     groups: dict[Key, Group] = {}
     templates: list[Template] = []
+    judge: Asking = Asking()
     tolerance: Tolerance = Tolerance()
     floor: Floor = Floor()
     authors: Authors | None = None
