@@ -1,0 +1,142 @@
+"""Folded text: what a reader takes as the same letters becomes the same letters, with the way back to the original.
+
+Case, accents, full-width forms, ligatures, curly apostrophes, odd hyphens and blanks are levelled; invisible characters
+and Markdown's emphasis marks go. Nothing here looks at words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Literal
+
+_APOSTROPHES = "'’‘‛ʼʻʹ´′＇"
+_HYPHENS = "-‐‑‒−﹣－⁃"
+_EMPHASIS = "*~`"
+_MARK = re.compile(rf"[{_EMPHASIS}]+|_+")
+_EMPHASIS_WITHIN = re.compile(rf"[^\W_][{_EMPHASIS}]+[^\W_]")
+_PLAIN = {
+    "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t", "ŋ": "n",
+}  # fmt: skip
+# Signs that people leave out or put in at will: accents, Hebrew points, Arabic vowel signs. The vowel signs of Indic
+# scripts are no such signs: without them two names may become one.
+_OPTIONAL = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f]"
+)
+
+
+class _Table(dict[int, str]):
+    """What each character folds to, found when it is first met."""
+
+    def __init__(self, emphasis: str) -> None:
+        super().__init__()
+        self.emphasis = emphasis
+
+    def __missing__(self, code: int) -> str:
+        self[code] = folded = self._fold(chr(code))
+        return folded
+
+    def _fold(self, char: str) -> str:
+        if char in _EMPHASIS:
+            return self.emphasis
+        if char in _APOSTROPHES:
+            return "'"
+        if char in _HYPHENS:
+            return "-"
+        if char == "_" or unicodedata.category(char) in ("Zs", "Zl", "Zp"):
+            return " "
+        if invisible(char):
+            return ""
+        wide = unicodedata.normalize("NFKC", char)
+        bare = _OPTIONAL.sub("", unicodedata.normalize("NFD", wide))
+        kept = bare if bare != unicodedata.normalize("NFD", wide) else wide  # Hangul stays in whole syllables
+        folded = _OPTIONAL.sub("", kept.casefold())
+        return "".join(_PLAIN.get(c, c) for c in folded).replace("_", " ")
+
+
+_JOINING, _PARTING = _Table(""), _Table(" ")
+
+
+def invisible(char: str) -> bool:
+    """A character without width, or a sign that people leave out at will."""
+    return unicodedata.category(char) == "Cf" or char == "\u034f" or _OPTIONAL.match(char) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """`text` is folded from `source`. Where the two run apart, `at` and `to` hold positions in either."""
+
+    text: str
+    source: str
+    at: array[int]
+    to: array[int]
+
+    def origin(self, position: int) -> int:
+        """Where in the source the character at `position` of the folded text comes from."""
+        if not self.at:
+            return position
+        i = bisect_right(self.at, position) - 1
+        return position if i < 0 else self.to[i] + position - self.at[i]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The source's characters behind `start` to `end`, with the accents and invisible signs that follow them.
+
+        An emphasis mark that has its partner just outside (as in `**An**na`) takes it in.
+        """
+        first, last = self.origin(start), self.origin(end - 1) + 1
+        source = self.source
+        if self.at:
+            while last < len(source) and invisible(source[last]):
+                last += 1
+        for mark in _unmatched(source[first:last]):
+            if source.startswith(mark, last):
+                last += len(mark)
+            elif source.endswith(mark, 0, first):
+                first -= len(mark)
+        return first, last
+
+
+def _unmatched(piece: str) -> list[str]:
+    """Emphasis marks in `piece` without a partner there."""
+    open_marks: list[str] = []
+    for mark in _MARK.findall(piece):
+        if open_marks and open_marks[-1] == mark:
+            open_marks.pop()
+        else:
+            open_marks.append(mark)
+    return open_marks
+
+
+def fold(text: str, *, emphasis: Literal["joins", "parts"] = "joins") -> Folded:
+    """`text` folded. An emphasis mark between two letters joins them (`An**na**`) or parts them (`Anna*Lee*`).
+
+    Linear in the length of the text; text that folds one to one needs no map.
+    """
+    table = _JOINING if emphasis == "joins" else _PARTING
+    folded = text.translate(table)
+    odd = [char for char in set(text) if len(table[ord(char)]) != 1]
+    at, to = array("q"), array("q")
+    if odd:
+        pattern = re.compile("[" + "".join(re.escape(char) for char in odd) + "]+")
+        shift = 0  # how far a position in the folded text lies behind the one in the source
+        for run in pattern.finditer(text):
+            begin = run.start() - shift
+            for i, char in enumerate(run[0], run.start()):
+                size = len(table[ord(char)])
+                for k in range(size):
+                    at.append(begin + k)
+                    to.append(i)
+                begin += size
+            at.append(begin)
+            to.append(run.end())
+            shift = run.end() - begin
+    return Folded(folded, text, at, to)
+
+
+def emphasis_within(text: str) -> bool:
+    """Whether an emphasis mark stands between two letters, so that both ways of folding are worth a look."""
+    return _EMPHASIS_WITHIN.search(text) is not None
