@@ -67,7 +67,9 @@ def test_names_come_as_they_stand_in_each_text(detector: TokenClassifier) -> Non
 
 def test_a_name_far_behind_the_first_window_is_found(detector: TokenClassifier) -> None:
     for filler in range(20, 70):  # so that the name meets every place of a window, its border too
-        text = " ".join(["the report was read ."] * (filler // 5) + ["noon"] * (filler % 5)) + " Chinwe Okafor in a room"
+        text = (
+            " ".join(["the report was read ."] * (filler // 5) + ["noon"] * (filler % 5)) + " Chinwe Okafor in a room"
+        )
         assert detector.find([text]) == [("Chinwe Okafor",)], filler
 
 

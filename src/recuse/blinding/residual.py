@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from recuse.assets import digest
+from recuse.blinding import tables
 from recuse.blinding.detect import UNPARTED
-from recuse.errors import UsageError
+from recuse.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from recuse.stats.results import Estimate
 
 MOST_GROUPS = 20
+_ROWS = 20_000  # of a file, in whole units drawn by hash: all the texts are held in memory
 _FOLDS = 5
 _WORDS = 10
 # A placeholder with its brackets, one character of such a script, a word, or a mark.
@@ -115,6 +119,60 @@ def residual(
         area = auc(scores, positive, groups=codes, cross_validated=True, level=level)
         left.append(Left(group, against, area, warn_above, words))
     return tuple(left)
+
+
+def residual_of_file(
+    blinded: str | Path, *, text: Sequence[str], group: str, unit: str | None = None, warn_above: float = 0.6
+) -> tuple[Left, ...]:
+    """`residual` of the columns `text` together, by the columns `group` and `unit` of a blinded file.
+
+    Rows without a group are left out; of a large file some `_ROWS` rows are looked at. Raises InputError for a column
+    that is missing or no such thing, and where `residual` raises.
+    """
+    blinded = Path(blinded)
+    sample = _Sample(_ROWS)
+    for number, row in tables.read_table(blinded):
+        texts = tables.texts_in(row, text, path=blinded, number=number)
+        values = [tables.value_in(row, name, path=blinded, number=number) for name in (group, unit) if name]
+        for name, value in zip((group, unit), values, strict=False):
+            if not isinstance(value, str | int | float | bool | None):
+                raise InputError("this is no single value", path=blinded, row=number, field=name, hint="Name another.")
+        if values[0] is None or not str(values[0]).strip():
+            continue
+        whole = "\n".join(texts.values())
+        sample.add(str(values[1]) if unit else whole, (whole, str(values[0]).strip()))
+    units, texts_, labels = sample.rows()
+    return residual(texts_, labels, units=units, warn_above=warn_above)
+
+
+class _Sample:
+    """At most so many rows, unless one unit has more: those of the units with the lowest hashes."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._held = most, 0
+        self._units: dict[str, list[tuple[str, str]]] = {}
+        self._heap: list[tuple[int, str]] = []  # by minus the hash, so that the highest comes first
+        self._limit = 1 << 64
+
+    def add(self, unit: str, row: tuple[str, str]) -> None:
+        import heapq
+
+        place = int(digest(unit.encode()), 16)
+        if place >= self._limit:
+            return
+        if unit not in self._units:
+            heapq.heappush(self._heap, (-place, unit))
+        self._units.setdefault(unit, []).append(row)
+        self._held += 1
+        while self._held > self._most and len(self._units) > 1:
+            highest, dropped = heapq.heappop(self._heap)
+            self._limit = -highest
+            self._held -= len(self._units.pop(dropped))
+
+    def rows(self) -> tuple[list[str], list[str], list[str]]:
+        """Units, texts and labels."""
+        found = [(unit, text, label) for unit, rows in self._units.items() for text, label in rows]
+        return [unit for unit, _, _ in found], [text for _, text, _ in found], [label for _, _, label in found]
 
 
 def _features(texts: Sequence[str]) -> tuple[Any, list[str]]:

@@ -12,6 +12,7 @@ import sys
 import typer
 
 from recuse.cli.audit import audit
+from recuse.cli.blind import blind
 from recuse.cli.discover import discover
 from recuse.cli.ledger import ledger
 from recuse.cli.library import library
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(audit)
+app.command()(blind)
 app.command()(parse)
 app.add_typer(discover, name="discover")
 app.add_typer(ledger, name="ledger")

@@ -1,10 +1,10 @@
 """Area under the ROC curve with an interval in which the group of observations is the unit.
 
 The estimate is the Mann-Whitney share: how often a positive's score lies above a negative's, ties counting half. Its
-variance sums each group's influence (DeLong et al. 1988 for single observations; Obuchowski 1997, Biometrics 53:567, for
-groups that may hold both kinds), the limits are Student's t on the logit scale. They are never closer than the exact
-bound would be if every one of k disjoint pairs of groups showed the area itself: a perfect separation in k pairs is
-consistent with an area of (1 - level)/2 to the power 1/k. Measured coverage of 95 %: at least 95.5 %, for areas of
+variance sums each group's influence (DeLong et al. 1988 for single observations; Obuchowski 1997, Biometrics 53:567,
+for groups that may hold both kinds), and the limits are Student's t on the logit scale. They are never closer than the
+exact bound would be if every one of k disjoint pairs of groups showed the area itself: a perfect separation in k pairs
+is consistent with an area of (1 - level)/2 to the power 1/k. Measured coverage of 95 %: at least 95.5 %, for areas of
 0.5 to 0.99 in 16 to 200 groups of 1 to 8 scores.
 """
 
