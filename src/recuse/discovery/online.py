@@ -5,12 +5,11 @@ the stream of all candidates is decided by e-LOND (Xu & Ramdas 2024), which keep
 and under any dependence. It costs power: a block holds a share of the groups, and later candidates need more evidence.
 
 A candidate's e-value is the smaller of two, each valid against its own null: a bet on the mean gap of the groups being
-above 0, and the calibrated predictive p beside the shams, 1 / (2 sqrt(p)) (Shafer et al. 2011).
+above 0, and the predictive p beside the shams, calibrated (`effects.stream`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +22,7 @@ from recuse.effects.accept import UNCHECKED, Decision
 from recuse.effects.contrast import contrast, core, gaps
 from recuse.effects.race import plan_stages
 from recuse.effects.shams import Shams
+from recuse.effects.stream import calibrated
 from recuse.lab.bench import Bench, Lab
 
 
@@ -91,11 +91,11 @@ class Stream:
 def e_value(found: Validated, decision: Decision) -> float:
     """Evidence that the arm raises the error, beyond what shams do; 0 where nothing was measured."""
     effect = decision.effect
-    if effect.estimate is None or decision.arm in found.stopped or not decision.p_sham:
+    if effect.estimate is None or decision.arm in found.stopped or decision.p_sham is None:
         return 0.0
     values, groups = gaps(found.scores, effect.arm, effect.against, missing="low")
     bet = stats.e_value(values, null_mean=0.0, groups=groups, bounds=(-1.0, 1.0))
-    return min(math.exp(min(bet.log, 700.0)), 0.5 / math.sqrt(decision.p_sham))
+    return min(bet.value, calibrated(decision.p_sham))
 
 
 def _by_stream(decision: Decision, passed: bool, e: float, unknown: bool) -> Decision:
