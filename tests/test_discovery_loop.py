@@ -15,8 +15,9 @@ import recuse
 from recuse.backends.fake import parse_planted
 from recuse.backends.fake_world import WORLD
 from recuse.discovery.config import DiscoverConfig, plan_discovery
-from recuse.discovery.estimate import estimate
+from recuse.discovery.estimate import estimate, told, too_few_groups
 from recuse.discovery.run import run_discovery
+from recuse.effects.plan import Design, detectable, groups_needed
 from recuse.errors import ConfigMismatch, Incomplete, InputError, UsageError
 from recuse.judge import Answered
 from recuse.lab.engines import Engines, Role
@@ -101,9 +102,9 @@ def test_a_candidate_that_later_rounds_name_again_keeps_every_case(found: Discov
     assert [row["round"] for row in found.rounds] == [1, 2]
     assert found.rounds[1]["known already"] > 0  # all of them candidates of the first round: the library has none
     first, second = found.rounds
-    assert second["new"] == 0
-    support = sum(candidate.support for candidate in found.candidates)
-    assert first["named"] < support <= first["named"] + second["named"]  # a case that both rounds meet counts once
+    again = second["known already"]
+    support = sum(candidate.support for candidate in found.candidates) - (second["named"] - again)
+    assert first["named"] < support <= first["named"] + again  # a case that both rounds meet counts once
 
 
 def test_examples_are_of_the_test_part_and_one_that_named_the_bias_has_the_judges_words(found: DiscoverResult) -> None:
@@ -169,6 +170,28 @@ def test_what_is_asked_of_each_model_stays_under_the_estimate_of_its_kind(
     assert asked["verifying"] + asked["trying the verifier"] <= teacher["verifying"]
     for role in ("judge", "teacher"):
         assert said[role]["calls"] == sum(said[role]["calls_by_kind"].values())
+
+
+def test_a_dry_run_knows_that_a_stream_finds_less_on_its_blocks(source: Path, tmp_path: Path) -> None:
+    said, text = {}, {}
+    for online in (False, True):
+        plan = plan_discovery(config(source, liking(0.45), out=tmp_path / "out", online=online, shams=10))
+        said[online] = estimate(plan)
+        text[online] = told(said[online])
+        few = too_few_groups(plan)
+        plan.close()
+        assert few is not None
+        assert (f"takes {said[online]['groups_for']['validation_groups']} in 2 blocks by e-LOND." in few) is online
+    whole = Design(shams=10, candidates=20)
+    assert said[False]["detectable_effect"] == detectable(168, design=whole)
+    assert said[True]["detectable_effect"] == detectable(84, design=replace(whole, stream=True))
+    assert said[True]["groups_for"]["validation_groups"] == 2 * groups_needed(0.1, design=replace(whole, stream=True)).n
+    assert "168 validation groups in 2 blocks, by e-LOND, find effects from " in text[True]
+    assert "168 validation groups find effects from " in text[False]
+    assert said[False]["detectable_effect"] < said[True]["detectable_first"] < said[True]["detectable_effect"]
+    assert (
+        f"the first candidate of the stream they find effects from {said[True]['detectable_first']:.3f}" in text[True]
+    )
 
 
 def test_every_other_candidate_is_listed_with_its_reason(found: DiscoverResult) -> None:

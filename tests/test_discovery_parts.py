@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from recuse.asks import Design
@@ -15,13 +17,14 @@ from recuse.discovery.merge import Proposal, merge, normalised, read_same, stren
 from recuse.discovery.mine import Case, explain, read_bias, robust_flips
 from recuse.discovery.split import Splits, check, from_column, split
 from recuse.errors import InputError, UsageError
+from recuse.judge import Answered
 from recuse.lab.bench import Lab, writing
 from recuse.library import Bias
 from recuse.perturb.shams import bias_arms
 from recuse.perturb.teacher import load_wording
 from recuse.plan import room_to_think
 from recuse.prompts import load_prompt
-from recuse.types import Judgement, Pair, Sampling
+from recuse.types import Ask, Judgement, Pair, Reply, Sampling
 
 
 def pair(id: str, group: str | None = None, **meta: object) -> Pair:
@@ -186,6 +189,33 @@ def test_a_model_decides_on_similar_wordings_alone_and_the_order_changes_nothing
         assert merge(shuffled, library, decide=decide, source="run") == first
 
 
+def test_by_embeddings_the_nearest_are_proposed_though_they_share_no_word_and_however_near() -> None:
+    near = {"maritime": 0.0, "nautical": 0.1, "sea": 0.3, "digits": 1.4, "numerals": 1.5, "length": 3.0}  # angles
+    proposals = [proposal(name, f"{name} {name}") for name in ("maritime", "nautical", "digits", "sea")]
+    library = {"numerals": known("numerals", "numerals"), "length": known("length", "length")}
+    asked: dict[str, list[str]] = {}
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        angles = [next(a for word, a in near.items() if word in text) for text in texts]
+        return np.column_stack([np.cos(angles), np.sin(angles)])
+
+    def decide(questions):  # type: ignore[no-untyped-def]
+        for text, listed in questions:
+            asked[text.partition(":")[0]] = [word for other in listed for word in near if word in other]
+        return [0 for _ in questions]  # the nearest one
+
+    found = merge(proposals, library, decide=decide, embed=embed, source="run")
+    assert asked == {
+        "digits": ["numerals", "sea", "nautical", "maritime", "length"],
+        "maritime": ["nautical", "sea", "digits", "numerals", "length"],
+        "nautical": ["maritime", "sea", "digits", "numerals", "length"],
+        "sea": ["nautical", "maritime", "digits", "numerals", "length"],
+    }
+    assert [len(c.wordings) for c in found.candidates] == [3]
+    assert found.known == {"numerals": 1}
+    assert merge(proposals[::-1], library, decide=decide, embed=embed, source="run") == found
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [('{"same_as": 2}', 1), ('{"same_as": null}', None), ('{"same_as": 4}', None), ('{"same_as": true}', None),
@@ -227,7 +257,42 @@ def test_a_judge_of_single_answers_is_not_counted_as_asked_for_reasons() -> None
         [case], design=Design(prompt, Sampling()), reason=reason, deeper=deeper, steps=2, sampling=Sampling(),
         send=lambda asks: pytest.fail("asked"),
     )  # fmt: skip
-    assert (said.words is None, said.asked) == (False, False)
+    assert (said.words is None, said.orders) == (False, 0)
+
+
+@pytest.mark.parametrize(
+    ("agrees", "orders", "told"),
+    [(("AB", "BA"), 1, True), (("first",), 1, True), (("second",), 2, True), ((), 2, False)],
+)
+def test_a_mistake_whose_reasons_lead_elsewhere_in_one_order_is_asked_about_in_the_other(
+    agrees: tuple[str, ...], orders: int, told: bool
+) -> None:
+    seen: list[Ask] = []
+
+    def send(asks: Sequence[Ask]) -> list[Answered]:
+        seen.extend(asks)
+        replies = []
+        for ask in asks:
+            place = "first" if ask.view == seen[0].view else "second"
+            wrong, right = ("B", "A") if ask.view == "AB" else ("A", "B")
+            agreed = ask.view in agrees or place in agrees or ask.view == "text"
+            replies.append(Answered(ask, Reply("k", f"So {ask.view}.\nVerdict: {wrong if agreed else right}"), True))
+        return replies
+
+    (found,) = explain(
+        [Case(pair("p"), "reworded", "bias:x")], design=Design(load_prompt("pairwise/label"), Sampling()),
+        reason=load_prompt("pairwise/reason"), deeper=load_prompt("explain/deeper", kinds=("explain",)), steps=1,
+        send=send, sampling=Sampling(max_tokens=100),
+    )  # fmt: skip
+    views = [ask.view for ask in seen]
+    assert views[:orders] == ([views[0]] if orders == 1 else [views[0], "BA" if views[0] == "AB" else "AB"])
+    assert views[orders:] == ["text"] * told  # the further step, in the order that came to the mistake alone
+    assert (found.orders, found.words is not None) == (orders, told)
+    if told:
+        assert found.view == views[orders - 1]
+        assert found.words is not None
+        assert found.words.startswith(f"So {found.view}.")
+        assert f"You chose answer {'B' if found.view == 'AB' else 'A'}." in seen[-1].messages[-1].content
 
 
 def test_a_teacher_behind_an_api_has_room_to_think_and_one_on_a_server_of_ones_own_has_none() -> None:
@@ -243,12 +308,6 @@ def test_a_teacher_behind_an_api_has_room_to_think_and_one_on_a_server_of_ones_o
 
 
 def test_what_a_judge_thinks_before_it_speaks_is_not_among_its_reasons() -> None:
-    from recuse.asks import Design
-    from recuse.discovery.mine import Case, explain
-    from recuse.judge import Answered
-    from recuse.prompts import load_prompt
-    from recuse.types import Ask, Reply, Sampling
-
     seen: list[Ask] = []
 
     def send(asks):  # type: ignore[no-untyped-def]

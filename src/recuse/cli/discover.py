@@ -106,6 +106,15 @@ def run(
     explain_steps: Annotated[
         int, _option("--explain-steps", group=_SEARCH, min=0, help="Steps of deeper explanation.", show_default=True)
     ] = 2,
+    similarity: Annotated[
+        str | None,
+        _option(
+            "--similarity",
+            group=_SEARCH,
+            metavar="NAME|FOLDER",
+            help="Sentence-embedding model that proposes which new ones are the same. Default: words in common.",
+        ),
+    ] = None,
     online: Annotated[
         bool,
         _option("--online", group=_SEARCH, help="Accept round by round, each round on validation pairs of its own."),
@@ -166,6 +175,7 @@ def run(
         rounds=rounds, biases=names_of(biases), library=library,
         min_effect=min_effect, fdr=fdr, shams=shams, split_column=split_column, explain_steps=explain_steps,
         most_candidates=candidates, screen_groups=screen_groups, racing=racing, online=online, verify=verify,
+        similarity=similarity,
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet, resume=resume, rates=rates)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from recuse import assets
 from recuse.backends import Options
+from recuse.discovery.similar import Embeddings, load_embeddings
 from recuse.discovery.split import FRACTIONS, PARTS, Splits, from_column, split
 from recuse.effects.accept import MIN_SHAMS
 from recuse.errors import UsageError
@@ -46,6 +47,7 @@ class DiscoverConfig:
     screen_groups: int = 60  # groups of the discovery part on which a candidate is screened
     online: bool = False  # accept round by round, each on a block of validation of its own
     racing: bool = True  # validation in stages, after each of which hopeless candidates are dropped
+    similarity: str | None = None  # sentence embeddings by which wordings are compared; None: by words
     verify: bool = True  # ask the teacher whether an answer is still the same where no code can tell
 
 
@@ -70,6 +72,7 @@ class DiscoverPlan:
     start: tuple[Bias, ...]  # what the first round deals
     prompts: Prompts
     notes: tuple[str, ...]
+    similarity: Embeddings | None = None
 
     @property
     def teacher(self) -> Described:
@@ -130,6 +133,7 @@ class DiscoverPlan:
             "screen_groups": c.screen_groups,
             "racing": c.racing,
             "online": c.online,
+            "similarity": dict(self.similarity.identity) if self.similarity else None,
             "verify": c.verify,
         }
 
@@ -163,7 +167,8 @@ def plan_discovery(config: DiscoverConfig) -> DiscoverPlan:
         extract=load_prompt("extract/case", kinds=("extract",)),
         merge=load_prompt("merge/same", kinds=("merge",)),
     )
-    return DiscoverPlan(config, audit, parts, library, start, prompts, _notes(audit, config))
+    similarity = load_embeddings(config.similarity) if config.similarity else None
+    return DiscoverPlan(config, audit, parts, library, start, prompts, _notes(audit, config), similarity)
 
 
 def _check(config: DiscoverConfig) -> None:

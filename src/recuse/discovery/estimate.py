@@ -66,25 +66,25 @@ def estimate(
             "hours": calls * pace / 3600 if pace else None, "rate": rate,
             "calls_by_kind": {kind: part.calls for kind, part in parts.items()},
         }  # fmt: skip
-    groups = s.groups("validation")
+    blocks, groups = _blocks(plan), s.groups("validation")
     return {
         **found,
         "validation_groups": groups,
-        "detectable_effect": detectable(groups, design=_design(plan, candidates)),
-        "groups_for": {
-            "effect": WANTED,
-            "validation_groups": groups_needed(WANTED, design=_design(plan, candidates)).n,
-        },
+        "validation_blocks": blocks,
+        "detectable_effect": detectable(groups // blocks, design=_design(plan, candidates)),
+        "detectable_first": detectable(groups // blocks, design=_design(plan, 1)) if c.online else None,
+        "groups_for": {"effect": WANTED, "validation_groups": _groups_for_wanted(plan, candidates)},
     }
 
 
 def too_few_groups(plan: DiscoverPlan, *, given: int | None = None) -> str | None:
     """That validation has fewer groups than a medium bias needs, and how many it needs; None where it has enough."""
     candidates = _most(plan) if given is None else given
-    groups, needed = plan.splits.groups("validation"), groups_needed(WANTED, design=_design(plan, candidates)).n
+    groups, needed = plan.splits.groups("validation"), _groups_for_wanted(plan, candidates)
     if needed is not None and groups >= needed:
         return None
-    most, online = "up to " if given is None else "", ", and more with --online" if plan.config.online else ""
+    most = "up to " if given is None else ""
+    online = f" in {_blocks(plan)} blocks by e-LOND" if plan.config.online else ""
     return (
         f"Too few groups for an effect of {WANTED:g}: validation has {groups}, and finding it nine times in ten among "
         f"{most}{candidates} candidate{'s' * (candidates != 1)} takes {needed or 'over 100,000'}{online}."
@@ -97,7 +97,13 @@ def _most(plan: DiscoverPlan) -> int:
 
 def _design(plan: DiscoverPlan, candidates: int) -> Design:
     c = plan.config
-    return Design(shams=c.shams, candidates=candidates, fdr=c.fdr, min_effect=c.min_effect)
+    return Design(shams=c.shams, candidates=candidates, fdr=c.fdr, min_effect=c.min_effect, stream=c.online)
+
+
+def _groups_for_wanted(plan: DiscoverPlan, candidates: int) -> int | None:
+    """Groups of validation, over all its blocks; None: too many to say."""
+    of_block = groups_needed(WANTED, design=_design(plan, candidates)).n
+    return None if of_block is None else of_block * _blocks(plan)
 
 
 def _judging(
@@ -117,7 +123,7 @@ def _judging(
     again = blocks * max(1, -(-pairs["validation"] // blocks) // SHARE)
     return {
         "verdicts": Work(verdicts * per_pair, reading, saying),
-        "reasons": Work(pairs["discovery"] * c.rounds * (1 + steps) if explains else 0,
+        "reasons": Work(pairs["discovery"] * c.rounds * (2 + steps) if explains else 0,  # in both orders at first
                         reading + words * (1 + steps) / 2, words),
         "again": Work(again * per_pair, reading, saying),
     }  # fmt: skip
@@ -169,7 +175,12 @@ def told(said: Mapping[str, Any]) -> str:
         )
     least, wanted = said["detectable_effect"], said["groups_for"]
     finds = "no effect at all" if least is None else f"effects from {least:.3f} on, nine times in ten"
-    lines.append(f"{said['validation_groups']} validation groups find {finds}.")
+    blocks = f" in {said['validation_blocks']} blocks, by e-LOND," if said["validation_blocks"] > 1 else ""
+    lines.append(f"{said['validation_groups']} validation groups{blocks} find {finds}.")
+    if first := said["detectable_first"]:
+        lines.append(
+            f"Of the first candidate of the stream they find effects from {first:.3f} on; later ones need more."
+        )
     lines.append(f"An effect of {wanted['effect']:g} needs {wanted['validation_groups'] or 'over 100,000'} of them.")
     return "\n".join([*lines, f"({said['note']}) Nothing was asked."])
 

@@ -1,17 +1,20 @@
 """Proposals become candidates: the same property in several wordings is counted once, whatever the order.
 
-Wordings that are equal once normalised are one. Among the rest a similarity (TF-IDF over words) proposes what may be
-the same, and a model decides on these alone, in one call a wording, against the library and the other wordings. What is
-the same as a bias of the library is that bias, not a new one.
+Wordings that are equal once normalised are one. Among the rest a similarity (TF-IDF over words, or sentence embeddings)
+proposes what may be the same, and a model decides on these alone, in one call a wording, against the library and the
+other wordings. What is the same as a bias of the library is that bias, not a new one.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from recuse.effects.scores import Floats
 from recuse.library import Bias, slug
 from recuse.verdict.objects import last_object
 
@@ -21,6 +24,7 @@ _MARKS = re.compile(r"[^\w]+")
 
 # Of a wording, and of what it may be the same as: the place of the one that it is, or None.
 Decide = Callable[[Sequence[tuple[str, Sequence[str]]]], Sequence[int | None]]
+Embed = Callable[[Sequence[str]], Floats]  # unit vectors, one a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,12 @@ class _Wording:
 
 
 def merge(
-    proposals: Sequence[Proposal], library: Mapping[str, Bias], *, decide: Decide | None = None, source: str
+    proposals: Sequence[Proposal],
+    library: Mapping[str, Bias],
+    *,
+    decide: Decide | None = None,
+    embed: Embed | None = None,
+    source: str,
 ) -> Merged:
     """The candidates that `proposals` come to beside a library. `source` says where they come from, for the new biases.
 
@@ -88,7 +97,7 @@ def merge(
     if decide is not None and wordings:
         texts = [w.text for w in wordings] + [f"{b.name}: {b.definition}" for b in biases]
         settled = {i for i, _ in same}
-        listed = {i: like for i, like in enumerate(proposed(texts, n)) if like and i not in settled}
+        listed = {i: like for i, like in enumerate(proposed(texts, n, embed=embed)) if like and i not in settled}
         asked = [(texts[i], [texts[j] for j in like]) for i, like in listed.items()]
         for (i, like), place in zip(listed.items(), decide(asked), strict=True):
             if place is not None:
@@ -105,12 +114,29 @@ def merge(
             continue
         found.append(_candidate(mine, taken, source))
         taken.add(found[-1].bias.id)
-    found.sort(key=lambda c: (-c.support, c.bias.id))
-    return Merged(tuple(found), again)
+    return Merged(by_support(found), again)
 
 
-def proposed(texts: Sequence[str], first: int) -> list[list[int]]:
-    """For each of the `first` texts: the places of the others that may say the same, most similar first."""
+def proposed(texts: Sequence[str], first: int, *, embed: Embed | None = None) -> list[list[int]]:
+    """For each of the `first` texts: the places of the others that may say the same, most similar first.
+
+    By words: those from `LIKE` on. By embeddings: the nearest ones, however near, since the cosine of two sentences
+    that have nothing in common is about 0 by one model and 0.7 by another.
+    """
+    if embed is None:
+        likeness, least = _by_words(texts, first), LIKE
+    else:
+        vectors = embed(texts)
+        likeness, least = (vectors[:first] @ vectors.T).round(6), -1.0
+    listed = []
+    for i, row in enumerate(likeness):
+        order = sorted((j for j in range(len(texts)) if j != i), key=lambda j: (-row[j], texts[j]))
+        listed.append([j for j in order if row[j] >= least][:MOST_LISTED])
+    return listed
+
+
+def _by_words(texts: Sequence[str], first: int) -> Floats:
+    """Cosines of the `first` texts with all, over TF-IDF of words and pairs of words; 0 where all are stop words."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectors = TfidfVectorizer(
@@ -120,14 +146,9 @@ def proposed(texts: Sequence[str], first: int) -> list[list[int]]:
     try:
         matrix = vectors.fit_transform(texts)
     except ValueError:  # nothing but stop words
-        return [[] for _ in range(first)]
-    likeness = (matrix[:first] @ matrix.T).toarray().round(9)
-    listed = []
-    for i, row in enumerate(likeness):
-        row[i] = 0.0
-        order = sorted(range(len(texts)), key=lambda j: (-row[j], texts[j]))
-        listed.append([j for j in order if row[j] >= LIKE][:MOST_LISTED])
-    return listed
+        return np.zeros((first, len(texts)))
+    likeness: Floats = (matrix[:first] @ matrix.T).toarray().round(9)
+    return likeness
 
 
 def normalised(text: str) -> str:
@@ -193,6 +214,11 @@ def strengthened(candidate: Candidate, again: Sequence[Proposal]) -> Candidate:
     wordings = sorted({*candidate.wordings, *(f"{p.name}: {p.definition}" for p in again)})
     cases = sorted({*candidate.cases, *(p.case for p in again)})
     return Candidate(candidate.bias, len(cases), tuple(wordings), tuple(cases))
+
+
+def by_support(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """The most often named first, by id among equals."""
+    return tuple(sorted(candidates, key=lambda c: (-c.support, c.bias.id)))
 
 
 def numbered(texts: Sequence[str]) -> str:

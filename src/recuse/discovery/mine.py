@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from recuse.asks import Design, make_asks
 from recuse.discovery.merge import Proposal
+from recuse.judge import Answered
 from recuse.lab.engines import Send
 from recuse.prompts import Prompt, transcript
 from recuse.types import Ask, Judgement, Message, Pair, Sampling, View
@@ -45,7 +46,7 @@ class Explained:
     case: Case
     view: View
     words: str | None
-    asked: bool = True  # False: this judge gives no reasons, so nothing was asked of it
+    orders: int = 1  # in which it was asked for reasons; 0: this judge gives none, so nothing was asked of it
 
 
 @dataclass(frozen=True)
@@ -92,47 +93,79 @@ def explain(cases: Sequence[Case], *, design: Design, reason: Prompt, deeper: Pr
     """DeeperExplain: the judge's reasons for each mistake, then `steps` further steps, each explaining those before.
 
     A judge whose deployed prompt asks for reasons explains its own reply; any other is asked again with `reason`, a
-    prompt that asks for reasons before the verdict. The order in which a case is shown is drawn by a hash.
+    prompt that asks for reasons before the verdict. The order in which a case is shown is drawn by a hash. A mistake
+    was made in both orders, so where the reasons lead to another verdict in the one, they are asked for in the other.
     """
     asking = design.prompt
     if asking is None or asking.kind != "pairwise":
-        return [Explained(case, "AB", NO_WORDS, asked=False) for case in cases]
+        return [Explained(case, "AB", NO_WORDS, orders=0) for case in cases]
     prompt = asking if asking.spec.format in _REASONING else reason
     own = Design(prompt, sampling if prompt is not asking else design.sampling)
-    asks = [_first(case, own) for case in cases]
-    replies = send(asks)
-    talks: list[list[Message]] = []
-    words: list[list[str]] = []
-    agreed: list[bool] = []
-    for ask, answer in zip(asks, replies, strict=True):
-        verdict = read(answer.reply, prompt.spec)
-        agreed.append(verdict.outcome == ("B" if ask.view == "AB" else "A"))
-        said = split_thinking(answer.reply.text)[0]  # what a judge thinks before it speaks is not what it says
-        talks.append([*ask.messages, Message("assistant", said)])
-        words.append([said])
+    shown = [_drawn_first(case, own) for case in cases]
+    talks = _reasons([first for first, _ in shown], prompt, send)
+    off = [i for i, talk in enumerate(talks) if not talk.agreed]
+    for i, talk in zip(off, _reasons([shown[i][1] for i in off], prompt, send), strict=True):
+        talks[i] = talk
     for step in range(1, steps + 1):
-        going = [i for i, same in enumerate(agreed) if same]
-        further = []
-        for i in going:
-            label = prompt.spec.second if asks[i].view == "AB" else prompt.spec.first
-            talks[i].extend(deeper.fill(choice=label))
-            arm = f"explain:{step}:{asks[i].view}:{cases[i].arm}"
-            further.append(Ask(cases[i].pair.id, "text", tuple(talks[i]), sampling, deeper.hash, arm=arm))
-        for i, answer in zip(going, send(further), strict=True):
-            said = split_thinking(answer.reply.text)[0]
-            talks[i].append(Message("assistant", said))
-            words[i].append(said)
+        _go_deeper(cases, talks, prompt, deeper, step, send, sampling)
     return [
-        Explained(case, ask.view, "\n\n".join(w.strip() for w in said if w.strip()) or NO_WORDS if same else None)
-        for case, ask, said, same in zip(cases, asks, words, agreed, strict=True)
+        Explained(case, talk.ask.view, talk.told, orders=1 if talk.ask is first else 2)
+        for case, talk, (first, _) in zip(cases, talks, shown, strict=True)
     ]
 
 
-def _first(case: Case, design: Design) -> Ask:
-    """The case in one of the two orders, with its reasons asked for."""
-    shown = list(make_asks([replace(case.pair, rejected=case.rewritten)], design, arm=f"explain:0:{case.arm}"))
+@dataclass
+class _Talk:
+    """A conversation with the judge on one case, in one order."""
+
+    ask: Ask
+    agreed: bool  # its verdict is the mistake that is to be explained
+    messages: list[Message]
+    words: list[str]
+
+    @property
+    def told(self) -> str | None:
+        said = "\n\n".join(w.strip() for w in self.words if w.strip()) or NO_WORDS
+        return said if self.agreed else None
+
+
+def _drawn_first(case: Case, design: Design) -> tuple[Ask, Ask]:
+    """The case in both orders, with its reasons asked for; a hash draws which comes first."""
+    one, other = make_asks([replace(case.pair, rejected=case.rewritten)], design, arm=f"explain:0:{case.arm}")
     draw = hashlib.sha256(f"order:{case.key}".encode("utf-8", "surrogatepass")).digest()[0]
-    return shown[draw % 2]
+    return (other, one) if draw % 2 else (one, other)
+
+
+def _reasons(asks: Sequence[Ask], prompt: Prompt, send: Send) -> list[_Talk]:
+    talks = []
+    for ask, answer in zip(asks, send(asks), strict=True):
+        agreed = read(answer.reply, prompt.spec).outcome == ("B" if ask.view == "AB" else "A")
+        said = _spoken(answer)
+        talks.append(_Talk(ask, agreed, [*ask.messages, Message("assistant", said)], [said]))
+    return talks
+
+
+def _go_deeper(
+    cases: Sequence[Case], talks: Sequence[_Talk], prompt: Prompt, deeper: Prompt, step: int, send: Send,
+    sampling: Sampling,
+) -> None:  # fmt: skip
+    """One further step of every conversation that came to the mistake."""
+    going = [(case, talk) for case, talk in zip(cases, talks, strict=True) if talk.agreed]
+    asks = []
+    for case, talk in going:
+        label = prompt.spec.second if talk.ask.view == "AB" else prompt.spec.first
+        talk.messages.extend(deeper.fill(choice=label))
+        arm = f"explain:{step}:{talk.ask.view}:{case.arm}"
+        asks.append(Ask(case.pair.id, "text", tuple(talk.messages), sampling, deeper.hash, arm=arm))
+    for (_, talk), answer in zip(going, send(asks), strict=True):
+        said = _spoken(answer)
+        talk.messages.append(Message("assistant", said))
+        talk.words.append(said)
+
+
+def _spoken(answer: Answered) -> str:
+    """A reply without what a judge thinks before it speaks, which is not among its reasons."""
+    return split_thinking(answer.reply.text)[0]
 
 
 class _Named(BaseModel):

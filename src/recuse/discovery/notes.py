@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
+from textwrap import shorten
 
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.estimate import too_few_groups
 from recuse.discovery.fates import SET_IN_ADVANCE
 from recuse.discovery.findings import mean_of, texts_matched
+from recuse.discovery.merge import by_support
 from recuse.discovery.rounds import Discovered
 from recuse.discovery.validate import Validated
 from recuse.effects.accept import MIN_SHAMS
@@ -17,6 +19,8 @@ from recuse.judgements import Unread
 from recuse.lab.bench import Bench
 from recuse.perturb.arms import ORIGINAL
 from recuse.perturb.teacher import tally
+
+MOST_NAMED = 20  # waiting candidates that are listed by name
 
 
 def notes(
@@ -38,12 +42,14 @@ def notes(
     for bench in benches:
         lines += [*_unusable(bench), *_unjudged(bench, unread)]
         lines += [f"The arm {arm} is void in {bench.name}: {why}." for arm, why in sorted(bench.void.items())]
-    if asked := [case for r in found.rounds for case in r.mined.explained if case.asked]:
-        off = sum(case.words is None for case in asked)
+    if asked := [case for r in found.rounds for case in r.mined.explained if case.orders]:
+        once, twice = sum(case.orders > 1 for case in asked), sum(case.words is None for case in asked)
         lines.append(
-            f"Asked for reasons, the judge came to another verdict, or to none, in {off} of {len(asked)} mistakes, "
-            "left out."
+            f"Asked for reasons, the judge came to another verdict, or to none, in {once} of {len(asked)} mistakes, "
+            f"and in the other order too in {twice}, left out."
         )
+    if found.waiting:
+        lines.append(_waiting(found))
     if validated is not None:
         lines.append(
             f"Validation took {validated.calls:,} judgements of candidates instead of {validated.fixed:,} without "
@@ -54,7 +60,7 @@ def notes(
         if (why := _untested(found, validated, benches)) is not None:
             lines.append(why)
         elif validated is not None:
-            lines.append(_power(plan, validated))
+            lines.append(_power(plan, validated, benches[1:-1]))
     return lines
 
 
@@ -67,6 +73,14 @@ def _matched(benches: Sequence[Bench]) -> list[str]:
         if changed is not None and length is not None:
             told.append(f"{name} {changed:.2f} at {length:.2f} of the length")
     return [f"Share of words changed in the originals for validation: {', '.join(told)}."] if told else []
+
+
+def _waiting(found: Discovered) -> str:
+    """The candidates for which no round had room, with the number of cases that named each."""
+    left = by_support(found.waiting.values())
+    names = ", ".join(f"{shorten(c.bias.name, 60)} ({c.support})" for c in left[:MOST_NAMED])
+    more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+    return f"Named too seldom for a place in any round, and not tested (cases that named it): {names}{more}."
 
 
 def _untested(found: Discovered, validated: Validated | None, benches: Sequence[Bench]) -> str | None:
@@ -113,31 +127,28 @@ def _unjudged(bench: Bench, unread: Unread) -> list[str]:
     ]
 
 
-def _power(plan: DiscoverPlan, validated: Validated) -> str:
+def _power(plan: DiscoverPlan, validated: Validated, validation: Sequence[Bench]) -> str:
     """What this design could have found, so that nothing found is not read as nothing there."""
     c = plan.config
     measured = [e for e in validated.shams if e.estimate is not None]
     groups = round(median(e.groups for e in measured))
-    more = "A stronger teacher or more groups find smaller ones"
-    if c.online:
-        return (
-            f"Nothing was accepted. How small an effect --online finds on blocks of {groups} groups is not calculated; "
-            f"it is larger than without. {more}."
-        )
     errors = [(e.se or 0.0) * e.groups**0.5 for e in measured]
     sd = min(1.0, max(0.01, sum(errors) / len(errors)))
     number = len(validated.decisions)
-    least = detectable(
-        groups,
-        design=Design(
-            gap_sd=sd, sham_sd=validated.spread.between or 0.0, shams=validated.spread.shams,
-            candidates=number, fdr=c.fdr, min_effect=c.min_effect,
-            missing=min(0.99, (validated.second_placebo.failure_rates or (0.0, 0.0))[1]),
-        ),
+    design = Design(
+        gap_sd=sd, sham_sd=validated.spread.between or 0.0, shams=validated.spread.shams,
+        candidates=number, fdr=c.fdr, min_effect=c.min_effect, stream=c.online,
+        missing=min(0.99, (validated.second_placebo.failure_rates or (0.0, 0.0))[1]),
     )  # fmt: skip
+    of_block, tested = " in each block" if c.online else "", f"{number} candidate{'s' * (number != 1)}"
+    if c.online:
+        groups = max(1, groups // sum(bool(bench.judged) for bench in validation))
+        tested = f"{tested}, one by one by e-LOND,"
+    least = detectable(groups, design=design)
     finds = "no effect at all" if least is None else f"an effect of {least:.3f} or more"
     said = (
-        f"Nothing was accepted. With {groups} usable validation groups, {number} candidate{'s' * (number != 1)} and "
-        f"gaps that scatter by {sd:.2f}, this design finds {finds} nine times in ten. {more}"
+        f"Nothing was accepted. With {groups} usable validation groups{of_block}, {tested} and gaps that "
+        f"scatter by {sd:.2f}, this design finds {finds} nine times in ten. A stronger teacher or more "
+        "groups find smaller ones"
     )
     return f"{said}; --min-effect 0.03 is exploratory." if c.min_effect >= SET_IN_ADVANCE else f"{said}."

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from recuse.discovery.config import DiscoverPlan
 from recuse.discovery.deal import deal, rank
-from recuse.discovery.merge import Candidate, Decide, merge, numbered, read_same, strengthened
+from recuse.discovery.merge import Candidate, Decide, by_support, merge, numbered, read_same, strengthened
 from recuse.discovery.mine import Case, Explained, Mined, explain, extract, robust_flips
 from recuse.effects.contrast import Effect
 from recuse.lab.bench import Bench, Lab
@@ -34,8 +34,8 @@ class Round:
     dealt: int  # pairs with a usable rewrite
     cases: int
     mined: Mined
-    new: tuple[Candidate, ...]
-    spare: tuple[Candidate, ...]  # beyond the most that a round may add, by support
+    new: tuple[Candidate, ...]  # those that it adds, among them what waited since an earlier one
+    spare: tuple[Candidate, ...]  # beyond the most that a round may add, by support: they wait for the next one
     known: Mapping[str, int]  # cases that named a bias which was known already
     screened: Mapping[str, Effect]
     advanced: tuple[str, ...]
@@ -47,6 +47,7 @@ class Discovered:
 
     rounds: list[Round] = field(default_factory=list)
     candidates: dict[str, Candidate] = field(default_factory=dict)
+    waiting: dict[str, Candidate] = field(default_factory=dict)  # named, and crowded out of every round so far
     screened: dict[str, Effect] = field(default_factory=dict)
     words: dict[str, Explained] = field(default_factory=dict)  # by case
     given: bool = False  # no round was played: the candidates come from elsewhere
@@ -60,7 +61,7 @@ class Discovered:
 
 
 def play(plan: DiscoverPlan, lab: Lab, bench: Bench, accept: Accept | None = None) -> Discovered:
-    """All rounds, until one adds nothing that passes the screen.
+    """All rounds, until one adds nothing that passes the screen and leaves nothing waiting.
 
     `accept` tests a round's candidates that did on pairs of their own and names those that may be dealt in the next
     round; without it all of them are, and are tested after the last round.
@@ -73,9 +74,10 @@ def play(plan: DiscoverPlan, lab: Lab, bench: Bench, accept: Accept | None = Non
     for turn in range(plan.config.rounds):
         this = _round(plan, lab, bench, dealt, found, turn)
         found.rounds.append(this)
-        if not this.advanced:
+        if not this.advanced and not found.waiting:
             break
-        kept = this.advanced if accept is None else accept([found.candidates[id] for id in this.advanced])
+        advanced = [found.candidates[id] for id in this.advanced]
+        kept = accept(advanced) if accept and advanced else this.advanced
         dealt |= {id: found.candidates[id].bias for id in kept}
     return found
 
@@ -101,23 +103,26 @@ def _round(
         send=lab.send("teacher", f"round {turn + 1}: naming"),
         sampling=lab.brief(plan.prompts.extract),
     )  # fmt: skip
+    # What waits is no secret to the merge, and none that the teacher must keep: naming it again is support.
+    waiting = {id: c.bias for id, c in found.waiting.items()}
     merged = merge(
-        mined.proposals, known, decide=_decide(lab, plan.prompts.merge, turn),
+        mined.proposals, known | waiting, decide=_decide(lab, plan.prompts.merge, turn), embed=plan.similarity,
         source=f"found by recuse discover: judge {plan.config.judge.judge}, teacher {plan.config.teacher}",
     )  # fmt: skip
-    for id in merged.again.keys() & found.candidates.keys():
-        found.candidates[id] = strengthened(found.candidates[id], merged.again[id])
+    for pool in (found.candidates, found.waiting):
+        for id in merged.again.keys() & pool.keys():
+            pool[id] = strengthened(pool[id], merged.again[id])
+    rivals = by_support([*merged.candidates, *found.waiting.values()])
     most = plan.config.most_candidates
-    new = merged.candidates[:most]
+    new, spare = rivals[:most], rivals[most:]
     found.candidates.update({c.bias.id: c for c in new})
+    found.waiting = {c.bias.id: c for c in spare}
     screened = _screen(plan, lab, bench, new)
     found.screened.update(screened)
     enough = SCREEN_SHARE * plan.config.min_effect
     advanced = tuple(id for id, e in screened.items() if e.estimate is not None and e.estimate >= enough)
     usable = sum(len(bench.texts(arm)) for arm in arms)
-    return Round(
-        turn + 1, usable, len(cases), mined, new, merged.candidates[most:], merged.known, screened, advanced
-    )  # fmt: skip
+    return Round(turn + 1, usable, len(cases), mined, new, spare, merged.known, screened, advanced)
 
 
 def _cases(bench: Bench, work: Sequence[tuple[Arm, Sequence[Pair]]]) -> list[Case]:
