@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from recuse.audits.accuracy import accuracy
 from recuse.audits.domains import domains
+from recuse.audits.judged import judged
 from recuse.audits.length import length
 from recuse.audits.measure import Measure
 from recuse.audits.position import position
 from recuse.audits.reliability import failures, outside, stability, ties
 from recuse.audits.table import Table
 
-__all__ = ["GATEABLE", "Measure", "Table", "measure_all"]
+__all__ = ["GATEABLE", "Measure", "Table", "judged", "measure_all"]
 
 # What a gate may name: findings with a test of a bound and with bounds over all completions of missing verdicts.
 GATEABLE = frozenset({

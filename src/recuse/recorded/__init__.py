@@ -67,6 +67,7 @@ class Recorded:
     lengths: Mapping[str, tuple[int, int]]  # characters of the chosen and the rejected answer, where known
     notes: list[str]
     three_way: list[ThreeWay]  # agreement row by row where the gold has ties, else empty
+    places: Mapping[str, Literal["A", "B"]]  # where "chosen" stands among the source's answers
 
 
 def load_recorded(
@@ -142,6 +143,7 @@ def load_recorded(
         lengths=_lengths(entries),
         notes=notes,
         three_way=_three_way(entries, picked),
+        places={entry.pair: "B" if entry.gold == "B" else "A" for entry in entries},
     )
 
 

@@ -39,6 +39,7 @@ from recuse.stats.proportions import (
 )
 from recuse.stats.raters import fleiss_kappa, krippendorff_alpha
 from recuse.stats.rates import clustered_impact_ratio, impact_ratio, risk_difference
+from recuse.stats.reliability import ReliabilityBin, expected_calibration_error, reliability_curve
 from recuse.stats.results import Estimate, TestResult
 from recuse.stats.sequential import (
     ConfidenceSequence,
@@ -74,6 +75,7 @@ __all__ = [
     "Plan",
     "Prediction",
     "Rejections",
+    "ReliabilityBin",
     "Shares",
     "SliceRate",
     "TemplateGap",
@@ -96,6 +98,7 @@ __all__ = [
     "e_lond",
     "e_value",
     "equivalence",
+    "expected_calibration_error",
     "failure_gap",
     "fleiss_kappa",
     "four_fifths_false_alarms",
@@ -120,6 +123,7 @@ __all__ = [
     "planned_adjustment",
     "power_paired_gap",
     "predictive_pvalue",
+    "reliability_curve",
     "risk_difference",
     "sign_flip_test",
     "slice_table",
