@@ -287,6 +287,8 @@ BAD: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     "a teacher without a price under a cap": (lambda f: ["--max-cost", "1"], "There is no price for python/"),
     "a teacher that the fake world does not know": (lambda f: ["--teacher", "fake/teacher=1,wit=2"], "'wit=2'"),
     "a file in the way": (file_in_the_way, "is a file"),
+    "embeddings that are nowhere": (lambda f: ["--similarity", str(f / "nowhere")], "nowhere: no such folder"),
+    "a folder that holds no embeddings": (lambda f: ["--similarity", str(f)], "no modules.json: this folder holds no"),
     "more rounds online than groups": (
         lambda f: ["--online", "--rounds", "17"],
         "--online tests each of 17 rounds on groups of its own, and validation has 16",

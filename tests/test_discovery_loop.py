@@ -17,8 +17,9 @@ from recuse.backends.fake_world import WORLD
 from recuse.discovery.config import DiscoverConfig, plan_discovery
 from recuse.discovery.estimate import estimate, told, too_few_groups
 from recuse.discovery.run import run_discovery
+from recuse.discovery.similar import Embeddings, load_embeddings
 from recuse.effects.plan import Design, detectable, groups_needed
-from recuse.errors import ConfigMismatch, Incomplete, InputError, UsageError
+from recuse.errors import ConfigMismatch, Incomplete, InputError, MissingExtra, UsageError
 from recuse.judge import Answered
 from recuse.lab.engines import Engines, Role
 from recuse.library import load_bias, promote
@@ -192,6 +193,28 @@ def test_a_dry_run_knows_that_a_stream_finds_less_on_its_blocks(source: Path, tm
     assert (
         f"the first candidate of the stream they find effects from {said[True]['detectable_first']:.3f}" in text[True]
     )
+
+
+def test_the_embeddings_of_a_run_are_part_of_its_configuration(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = {"model": "a/model", "commit": "0123"}
+    monkeypatch.setattr("recuse.discovery.config.load_embeddings", lambda name: Embeddings(named, name))
+    tables = []
+    for similarity in ("a/model", None):
+        plan = plan_discovery(config(source, liking(0.45), out=tmp_path / "out", similarity=similarity))
+        tables.append(plan.run_table()["similarity"])
+        plan.close()
+    assert tables == [named, None]
+
+
+def test_embeddings_without_their_package_name_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "modules.json").write_text("[]")
+    monkeypatch.setattr("recuse.extras.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'recuse\[embeddings\]'"):
+        load_embeddings(str(tmp_path))
 
 
 def test_every_other_candidate_is_listed_with_its_reason(found: DiscoverResult) -> None:

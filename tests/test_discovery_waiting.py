@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from recuse.asks import Design
 from recuse.discovery import rounds
-from recuse.discovery.merge import Candidate, Proposal
+from recuse.discovery.merge import Candidate, Embed, Proposal
 from recuse.discovery.mine import Mined
 from recuse.discovery.notes import notes
 from recuse.discovery.rounds import Discovered, play
@@ -37,7 +38,13 @@ ROUNDS = (
 
 
 def searched(
-    monkeypatch: pytest.MonkeyPatch, script: Sequence[Sequence[Proposal]], *, passes: str, most: int = 2, **more: Any
+    monkeypatch: pytest.MonkeyPatch,
+    script: Sequence[Sequence[Proposal]],
+    *,
+    passes: str,
+    most: int = 2,
+    embed: Embed | None = None,
+    **more: Any,
 ) -> tuple[Discovered, list[str]]:
     """The rounds of a search with this script, whose screen lets these initials pass; and what the teacher is told."""
     told: list[str] = []
@@ -64,7 +71,7 @@ def searched(
         reason=load_prompt("pairwise/reason"), deeper=None, extract=load_prompt("extract/case", kinds=("extract",)),
         merge=load_prompt("merge/same", kinds=("merge",)),
     )  # fmt: skip
-    plan: Any = SimpleNamespace(config=config, start=(), library={}, prompts=prompts, reasoning=10, similarity=None)
+    plan: Any = SimpleNamespace(config=config, start=(), library={}, prompts=prompts, reasoning=10, similarity=embed)
     design = Design(load_prompt("pairwise/label"), Sampling())
     lab = Lab(SimpleNamespace(ask=ask), design, Sampling(), load_wording(), None)  # type: ignore[arg-type]
     return play(plan, lab, Bench("discovery", ()), **more), told
@@ -124,3 +131,15 @@ def test_what_still_waits_at_the_end_is_listed_with_its_support(monkeypatch: pyt
     assert (
         "Named too seldom for a place in any round, and not tested (cases that named it): Dust (1), Eels (1)." in said
     )
+
+
+def test_a_search_compares_new_wordings_by_the_embeddings_of_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[list[str]] = []
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        compared.append(list(texts))
+        return np.eye(len(texts))
+
+    searched(monkeypatch, [ROUNDS[0], ROUNDS[1]], passes="ABCDEF", embed=embed)
+    assert [len(texts) for texts in compared] == [5, 2 + 5]  # in the second round beside all five of the first
+    assert compared[0][0] == "Axes: about Axes"
