@@ -10,6 +10,7 @@ import pytest
 from swap_world import MEN, WOMEN, loop, modes_of, plan_of
 
 from recuse.backends import Capabilities
+from recuse.blinding.redact import Redactor
 from recuse.errors import InputError, UsageError
 from recuse.judge import Answered, Spend
 from recuse.prompts import load_prompt, parse_prompt
@@ -243,3 +244,19 @@ def test_what_cannot_be_asked_is_refused_or_left_out():
         swap_modes(plan, Capabilities(), prompt=load_prompt("pairwise/label_reference"))
     with pytest.raises(InputError, match="'t0' has no question"):
         Swap.prepare(plan.model_copy(update={"question": None}), swap_modes(plan, Capabilities()))
+
+
+def test_the_redactor_of_recuse_leaves_only_what_it_cannot_know():
+    """Names, titles and pronouns go; the club stays, since nobody told the redactor of it."""
+    plan = plan_of(6, names=4, text="Mx {{name}} runs shop number {n}. {{They}} sold {{their}} stock {{themself}}.")
+    _, by_id = found(plan, judge_by(lambda text: 5), redactor=Redactor())
+    assert by_id["swap.blinded_residual"].details["not_identical"] == 0
+    club = plan.templates[0].model_copy(update={"id": "club", "text": "{{name}} of {{club}} runs shop number 9."})
+    groups = {
+        key: group.model_copy(update={"words": {"club": f"Saint {saint}'s"}})
+        for (key, group), saint in zip(plan.groups.items(), ("Kilian", "Hedwig"), strict=True)
+    }
+    plan = plan.model_copy(update={"templates": [*plan.templates, club], "groups": groups})
+    _, by_id = found(plan, judge_by(lambda text: 5 + ("Hedwig" in text)), redactor=Redactor())
+    left = by_id["swap.blinded_residual:pointwise:men/women"].details["left"]
+    assert left == [{"template": "club", "gap": -1.0}]

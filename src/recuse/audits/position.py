@@ -6,19 +6,22 @@ import numpy as np
 
 from recuse import stats
 from recuse.audits.accuracy import agreement, why
-from recuse.audits.measure import Measure, share, unmeasured
-from recuse.audits.table import AB, BA, Table
+from recuse.audits.measure import Measure, difference, share, unmeasured
+from recuse.audits.table import AB, BA, PerPair, Table
 from recuse.types import Finding
 
 _TITLES = {
     "position.first_rate": "Share preferring the answer shown first",
     "position.consistency": "Same outcome in both orders",
     "position.logit_shift": "Log odds that being shown first adds",
+    "position.by_difficulty": "Same place preferred in both orders, closest third of pairs minus clearest third",
 }
+_THIRDS = ("close", "middle", "clear")
 
 
 def position(table: Table, *, level: float) -> list[Measure]:
-    """Share preferring the first answer (1/2 without a position effect), consistency, and the shift in log odds.
+    """Share preferring the first answer (1/2 without a position effect), consistency, the shift in log odds, and how
+    much more the place decides where the judge sees little between the answers.
 
     The p-value of the share is a sign-flip test on group sums of (first minus second) over both orders; pairs that
     keep their outcome contribute 0. With one pair a group it is the exact McNemar test on discordant pairs. It is not
@@ -26,7 +29,7 @@ def position(table: Table, *, level: float) -> list[Measure]:
     """
     if not table.both.any():
         return [unmeasured(id, title, why(table)) for id, title in _TITLES.items()]
-    return [_first_rate(table, level), _consistency(table, level), _logit_shift(table, level)]
+    return [part(table, level) for part in (_first_rate, _consistency, _logit_shift, _by_difficulty)]
 
 
 def _first_rate(table: Table, level: float) -> Measure:
@@ -40,7 +43,10 @@ def _first_rate(table: Table, level: float) -> Measure:
     test = stats.sign_flip_test(np.bincount(table.group_of[known], weights=leaning))
     measure = share(id, _TITLES[id], per, level=level, p=test.pvalue)
     return measure.noting(
-        always_first=int((leaning == 1.0).sum()), always_second=int((leaning == -1.0).sum()), test=test.method
+        always_first=int((leaning == 1.0).sum()),
+        always_second=int((leaning == -1.0).sum()),
+        decided_by_place=float((np.abs(leaning) == 1.0).mean()),
+        test=test.method,
     )
 
 
@@ -69,3 +75,36 @@ def _logit_shift(table: Table, level: float) -> Measure:
     return Measure(finding).noting(
         median=float(np.median(shift)), bounded=bounded, without_logits=int((table.both & ~known).sum())
     )
+
+
+def _by_difficulty(table: Table, level: float) -> Measure:
+    """Pairs in thirds by the gap that the judge itself sees: |log odds| for the better answer, both orders averaged.
+
+    A pair whose verdict stays with the place, not with the answer, counts 1; over all pairs the share says how many
+    verdicts the place decides. The gap is measured with the noise of the same two calls, so the thirds are the judge's
+    own view of difficulty and none of gold.
+    """
+    id = "position.by_difficulty"
+    (ab, in_ab), (ba, in_ba) = (table.mean_in(order, table.logit, table.has_logit) for order in (AB, BA))
+    (first, one), (second, two) = (table.mean_in(order, table.first, ~table.missing) for order in (AB, BA))
+    known = in_ab & in_ba & one & two
+    if known.sum() < len(_THIRDS):
+        return unmeasured(id, _TITLES[id], "no three pairs with log-probabilities in both orders")
+    gap, leaning = np.abs(ab + ba)[known] / 2.0, (first + second - 1.0)[known]
+    place = np.empty(gap.size, dtype=np.int64)
+    place[np.argsort(gap, kind="stable")] = np.arange(gap.size) * len(_THIRDS) // gap.size
+    by_place, groups = (np.abs(leaning) == 1.0).astype(float), table.group_of[known]
+    rows = [
+        {
+            "third": name,
+            "pairs": int((place == i).sum()),
+            "gap": float(np.median(gap[place == i])),
+            "by_place": float(by_place[place == i].mean()),
+            "first_rate": float((leaning[place == i].mean() + 1.0) / 2.0),
+        }
+        for i, name in enumerate(_THIRDS)
+    ]
+    ends = place != 1
+    kept = by_place[ends]
+    per = PerPair(kept, np.ones(kept.size, dtype=bool), kept, kept, groups[ends])
+    return difference(id, _TITLES[id], per, place[ends] == 0, level=level, thirds=rows)
