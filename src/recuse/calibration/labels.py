@@ -154,10 +154,10 @@ def load_labels(
     if again:
         notes.append(f"{again:,} labels stand twice in the file, alike, and count once.")
     places = {k.pair: k.place for k in known if k.place is not None and k.pair in votes}
-    return Labels(votes, places, str(path), _hash(votes), tuple(notes))
+    return Labels(votes, places, str(path), votes_hash(votes), tuple(notes))
 
 
-def _hash(votes: Mapping[str, Mapping[str, Preference | None]]) -> str:
+def votes_hash(votes: Mapping[str, Mapping[str, Preference | None]]) -> str:
     told = {pair: dict(sorted(said.items())) for pair, said in sorted(votes.items())}
     return digest(json.dumps(told).encode())
 

@@ -57,14 +57,14 @@ class Beside:
                 at.append("A" if j.order == "AB" else "B" if j.order == "BA" else labels.places.get(j.pair, "A"))
         return cls(rows, said, at, labels, domains or {})
 
+    def only(self, kept: Sequence[bool]) -> Beside:
+        """The rows that are marked."""
+        rows = [i for i, keep in enumerate(kept) if keep]
+        people, at = [self.people[i] for i in rows], [self.at[i] for i in rows]
+        return Beside([self.judgements[i] for i in rows], people, at, self.labels, self.domains)
+
     def where(self, domain: str) -> Beside:
-        kept = [i for i, j in enumerate(self.judgements) if self.domains.get(j.pair) == domain]
-        rows, people, at = (
-            [self.judgements[i] for i in kept],
-            [self.people[i] for i in kept],
-            [self.at[i] for i in kept],
-        )
-        return Beside(rows, people, at, self.labels, self.domains)
+        return self.only([self.domains.get(j.pair) == domain for j in self.judgements])
 
     def __len__(self) -> int:
         return len(self.judgements)

@@ -13,6 +13,7 @@ import typer
 
 from recuse.cli.audit import audit
 from recuse.cli.blind import blind
+from recuse.cli.calibrate import calibrate
 from recuse.cli.discover import discover
 from recuse.cli.ledger import ledger
 from recuse.cli.library import library
@@ -28,6 +29,7 @@ app = typer.Typer(
 app.command()(audit)
 app.command()(blind)
 app.command()(parse)
+app.add_typer(calibrate, name="calibrate")
 app.add_typer(discover, name="discover")
 app.add_typer(ledger, name="ledger")
 app.add_typer(library, name="library")

@@ -14,6 +14,7 @@ from recuse.stats.completions import impact_ratio_bounds, kappa_bounds
 from recuse.stats.designs import Design, design_for_gap, detectable_gap
 from recuse.stats.difference import clustered_difference, test_difference_bound
 from recuse.stats.equivalence import Outcome, equivalence
+from recuse.stats.kappa_change import kappa_change
 from recuse.stats.labels import labels_for_kappa
 from recuse.stats.location import mean_interval
 from recuse.stats.logistic import LogisticFit, logistic
@@ -107,6 +108,7 @@ __all__ = [
     "impact_ratio",
     "impact_ratio_bounds",
     "kappa_bounds",
+    "kappa_change",
     "krippendorff_alpha",
     "labels_for_kappa",
     "logistic",
