@@ -257,3 +257,19 @@ def test_files_that_are_no_labels(tmp_path: Path, name: str, content: bytes, say
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         load_labels(tmp_path / "none.csv", KNOWN)
+
+
+def test_by_key_a_and_b_are_the_answers_as_the_source_has_them(tmp_path: Path) -> None:
+    rows = [
+        {"num": 1.0, "prompt": "q1", "a": "yes", "b": "no", "label": "B"},
+        {"num": 2.0, "prompt": "q2", "a": "up", "b": "down", "label": "A"},
+    ]
+    pairs = load_pairs(_jsonl(tmp_path / "pairs.jsonl", rows))
+    (tmp_path / "l.csv").write_text("num,verdict\n2,A\n1,A\n")
+    found = load_labels(
+        tmp_path / "l.csv", known_pairs(pairs, key="num", content=False), key="num", column=("verdict",)
+    )
+    assert [found.majority(pair.id) for pair in pairs] == ["rejected", "chosen"]
+    assert [found.places[pair.id] for pair in pairs] == ["B", "A"]
+    with pytest.raises(UsageError, match="The pairs have no column 'item'"):
+        known_pairs(pairs, key="item")
