@@ -168,6 +168,20 @@ def test_repeats_and_orders_of_a_pair_are_one_observation() -> None:
     assert many.interval == pytest.approx(once.interval)
 
 
+def test_a_judge_of_single_answers_counts_as_one_whom_places_do_not_move() -> None:
+    # always "chosen" of pairs that come as chosen and rejected is no constant judge: it sees which is which
+    letters = {str(i): "r" if i % 8 == 0 else "c" for i in range(80)}
+    alone = [Judgement(p, f"g{p}", "-", {"c": "chosen", "r": "rejected"}[x]) for p, x in letters.items()]  # type: ignore[arg-type]
+    labels = said(dict.fromkeys(letters, "c"))
+    both = calibrate(judged({p: x * 2 for p, x in letters.items()}), labels)
+    result = calibrate(alone, labels)
+    assert finding(result).estimate == pytest.approx(0.75) == finding(both).estimate
+    assert finding(result).interval == finding(both).interval
+    assert finding(result, "calibration.agreement").n == 80
+    right = [Judgement(j.pair, j.group, "-", "chosen") for j in alone]
+    assert calibrate(right, labels).decision == "pass"
+
+
 def test_people_are_compared_with_each_other_on_the_same_places() -> None:
     # krippendorff and statsmodels on the labels by place, each pair in both orders
     import krippendorff

@@ -3,8 +3,9 @@
 A verdict is "A" for the answer shown first and "B" for the second, and people's label is turned to the same places: in
 the order BA the chosen answer is B. So kappa does not hang on where the source happens to put the better answer (of
 pairs that come as chosen and rejected that is always the same place, and kappa would press towards 0), a judge that
-always names the first answer is constant, and each order counts as it was asked. Where each answer was judged alone,
-or only in one order, the places are those of the source. The group stays the unit: two orders are one observation.
+always names the first answer is constant, and each order counts as it was asked. A verdict without an order (each
+answer was judged alone) stands in both, as that of a judge whom places do not move. The group stays the unit: two
+orders are one observation.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from recuse.calibration.labels import Labels, Place
 from recuse.types import Judgement, Preference
 
 OTHER: dict[Place, Place] = {"A": "B", "B": "A"}
+_CHOSEN_AT: dict[str, tuple[Place, ...]] = {"AB": ("A",), "BA": ("B",), "-": ("A", "B")}
 
 
 def placed(preference: Preference | None, chosen_at: Place) -> str | None:
@@ -52,9 +54,10 @@ class Beside:
                 continue
             label = labels.majority(j.pair)
             if label is not None or split:
-                rows.append(j)
-                said.append(label)
-                at.append("A" if j.order == "AB" else "B" if j.order == "BA" else labels.places.get(j.pair, "A"))
+                for place in _CHOSEN_AT[j.order]:
+                    rows.append(j)
+                    said.append(label)
+                    at.append(place)
         return cls(rows, said, at, labels, domains or {})
 
     def only(self, kept: Sequence[bool]) -> Beside:
@@ -96,9 +99,9 @@ class Beside:
     @cached_property
     def shown(self) -> list[int]:
         """The first row of each pair in each order, repeats apart: what people are compared with each other on."""
-        first: dict[tuple[str, str], int] = {}
-        for i, j in enumerate(self.judgements):
-            first.setdefault((j.pair, j.order), i)
+        first: dict[tuple[str, Place], int] = {}
+        for i, (j, at) in enumerate(zip(self.judgements, self.at, strict=True)):
+            first.setdefault((j.pair, at), i)
         return list(first.values())
 
     def votes(self, row: int) -> dict[str, str | None]:
