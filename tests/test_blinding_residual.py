@@ -115,6 +115,8 @@ def test_too_little_is_said_and_not_guessed() -> None:
     assert left.auc.reason == "f has fewer than two units"
     (empty,) = residual(["", " ", "", " "], ["f", "f", "m", "m"], units=[1, 2, 3, 4])
     assert empty.auc.estimate == 0.5
+    (alike,) = residual(["one text"] * 6, ["f", "m"] * 3, units=[1, 1, 2, 2, 3, 3])
+    assert (alike.auc.estimate, alike.auc.reason) == (None, "all texts are equal, so that nothing in them can tell")
     with pytest.raises(UsageError, match="1 group;"):
         residual(["a", "b", "c"], ["f"] * 3)
     with pytest.raises(UsageError, match="3 texts, 2 groups"):

@@ -10,7 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -98,8 +98,11 @@ def blind_file(
     rows = nameless = 0
     known = _Names(source, names_column, tuple(names), detector, redactor)
     with _drafts(source, out) as (draft, secret):
-        with _opened(draft) as file, _opened(secret) as way_back:
-            written = tables.writer(file, source, dropped=names_column, texts=text)
+        with (
+            _opened(draft) as file,
+            _opened(secret) as way_back,
+            closing(tables.writer(file, source, dropped=names_column, texts=text)) as written,
+        ):
             way_back.write(header.line())
             for row, texts, bearers in known.of(tables.read_table(source), text):
                 blinded = redactor.redact(texts, (*names, *bearers))
@@ -110,7 +113,6 @@ def blind_file(
                 kept.update(blinded.kept)
                 rows += 1
                 nameless += not (names or bearers)
-            written.close()
         checked = verify_file(draft, map=secret)
         if checked.changed:
             raise RecuseError(f"{out} does not read back as it was written.", hint="Please report this.")

@@ -101,13 +101,16 @@ def residual(
     features, vocabulary = _features(texts)
     tests = [(groups[0], groups[1])] if len(groups) == 2 else [(group, "the rest") for group in groups]
     level = 1 - (1 - level) / len(tests)
+    alike = "all texts are equal, so that nothing in them can tell" if len(set(texts)) == 1 else None
     left = []
     for group, against in tests:
         positive = np.array([label == group for label in labels])
         folds = min(_FOLDS, *(np.unique(codes[mask]).size for mask in (positive, ~positive)))
-        if folds < 2:
+        if folds < 2 or alike:
             lacking = group if np.unique(codes[positive]).size < 2 else against
-            area = Estimate(None, None, len(texts), 0, METHOD, level, reason=f"{lacking} has fewer than two units")
+            area = Estimate(
+                None, None, len(texts), 0, METHOD, level, reason=alike or f"{lacking} has fewer than two units"
+            )
             left.append(Left(group, against, area, warn_above, ()))
             continue
         scores, weights, parts = _held_out(features, positive, codes, folds=folds, seed=seed)

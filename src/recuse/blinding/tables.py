@@ -116,13 +116,18 @@ class _Separated:
     def __init__(self, file: BinaryIO, delimiter: str) -> None:
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         self._writer = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
+        # The writer quotes its own line end only, and a reader stumbles over any other: such rows are quoted whole.
+        self._quoting = csv.writer(self._text, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
         self._header: list[str] = []
 
     def write(self, row: dict[str, Any]) -> None:
         if not self._header:
             self._header = list(row)
-            self._writer.writerow(self._header)
-        self._writer.writerow(row.values())
+            self._put(self._header)
+        self._put(list(row.values()))
+
+    def _put(self, values: list[str]) -> None:
+        (self._quoting if any("\r" in value for value in values) else self._writer).writerow(values)
 
     def close(self) -> None:
         self._text.flush()
@@ -131,15 +136,11 @@ class _Separated:
 
 class _Parquet:
     def __init__(self, file: BinaryIO, source: Path, dropped: str | None, texts: Sequence[str]) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        schema = pq.read_schema(source)
-        kept = [pa.field(f.name, pa.string()) if f.name in texts else f for f in schema if f.name != dropped]
-        self._schema = pa.schema(kept)
-        self._writer = pq.ParquetWriter(file, self._schema)
+        self._file, self._source, self._dropped, self._texts = file, source, dropped, texts
+        self._writer: Any = None  # opened with the first rows: by then the source is known to be sound
+        self._schema: Any = None
         self._rows: list[dict[str, Any]] = []
-        self._characters, self._texts = 0, texts
+        self._characters = 0
 
     def write(self, row: dict[str, Any]) -> None:
         self._rows.append(row)
@@ -149,14 +150,22 @@ class _Parquet:
 
     def _flush(self) -> None:
         import pyarrow as pa
+        import pyarrow.parquet as pq
 
+        if self._writer is None:
+            fields = [field for field in pq.read_schema(self._source) if field.name != self._dropped]
+            self._schema = pa.schema(
+                [pa.field(field.name, pa.string()) if field.name in self._texts else field for field in fields]
+            )
+            self._writer = pq.ParquetWriter(self._file, self._schema)
         self._writer.write_batch(pa.RecordBatch.from_pylist(self._rows, schema=self._schema))
         self._rows, self._characters = [], 0
 
     def close(self) -> None:
         if self._rows:
             self._flush()
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
 
 
 def texts_in(
