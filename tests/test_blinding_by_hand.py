@@ -32,6 +32,10 @@ def blind(text: str, *names: str, redactor: Redactor = REDACTOR) -> str:
         ("the Novaks and the Novaks' house", "Jan Novak", "the [PERSON_1]s and the [PERSON_1]'s house"),
         ("O’Brien, O'Brien, OBrien, O Brien", "Sean O'Brien", ", ".join(["[PERSON_1]"] * 4)),
         ("D'Angelo and d’angelo", "D'Angelo", "[PERSON_1] and [PERSON_1]"),
+        ("Mr. Jan Novak, Mr. Ito, Novak", "Mr. Jan Novak", "[PERSON_1], [TITLE] Ito, [PERSON_1]"),
+        ("MR NOVAK, and Mr Novak", "Mr Novak", "[PERSON_1], and [PERSON_1]"),
+        ("the train of Rain", "Tom Rain", "the train of [PERSON_1]"),
+        ("我叫James很高兴, James는", "James", "我叫[PERSON_1]很高兴, [PERSON_1]는"),
         ("Jean-Luc, Jean Luc, Jean\u2011Luc", "Jean-Luc Moreau", ", ".join(["[PERSON_1]"] * 3)),
         ("José, Jose\u0301, Jose, JOSÉ", "José", ", ".join(["[PERSON_1]"] * 4)),
         ("Müller, Muller, Mueller", "Hans Müller", ", ".join(["[PERSON_1]"] * 3)),
@@ -43,9 +47,9 @@ def blind(text: str, *names: str, redactor: Redactor = REDACTOR) -> str:
             "[PERSON_1], [PERSON_1], `[PERSON_1]`, ~~[PERSON_1]~~",
         ),
         (
-            "anna.novak@x.org, anna_novak, AnnaNovak, anovak",
+            "anna.novak@x.org, anna_novak, AnnaNovak, anovak@y.org",
             "Anna Novak",
-            "[PERSON_1]@x.org, [PERSON_1], [PERSON_1], [PERSON_1]",
+            "[PERSON_1]@x.org, [PERSON_1], [PERSON_1], [PERSON_1]@y.org",
         ),
         (
             "Carlos de la Sota; De la Sota's; Sota de Madrid",

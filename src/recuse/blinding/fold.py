@@ -17,7 +17,8 @@ _APOSTROPHES = "'’‘‛ʼʻʹ´′＇"
 _HYPHENS = "-‐‑‒−﹣－⁃"
 _EMPHASIS = "*~`"
 _MARK = re.compile(rf"[{_EMPHASIS}]+|_+")
-_EMPHASIS_WITHIN = re.compile(rf"[^\W_][{_EMPHASIS}]+[^\W_]")
+_HIDDEN = "\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff"
+_EMPHASIS_WITHIN = re.compile(rf"[^\W_](?=[{_HIDDEN}]*[{_EMPHASIS}])[{_EMPHASIS}{_HIDDEN}]+[^\W_]")
 _PLAIN = {
     "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t", "ŋ": "n",
 }  # fmt: skip

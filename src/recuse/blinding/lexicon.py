@@ -16,7 +16,9 @@ from recuse.errors import UsageError
 
 Kind = Literal["pronoun", "title", "gender", "noun", "agreement"]
 Rule = Literal["", "abbreviation", "before name", "after name", "generic"]
-WORD = re.compile(r"[^\W\d_]+")  # a run of letters
+# Scripts that set no blanks between words, or write particles to a name from another script: 我叫James.
+UNSPACED = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
+WORD = re.compile(rf"[^\W\d_{UNSPACED}]+")  # a run of letters
 MARKS = "\u0900-\u0dff\u0e30-\u0e4e\u0eb0-\u0ece\u102b-\u103e"  # vowel signs that are no letters to a regex
 _MARKED = re.compile(rf"(?:[^\W\d_]|[{MARKS}])+")
 
@@ -40,6 +42,7 @@ class Lexicon:
     endings: tuple[tuple[str, str], ...]
     unspaced_titles: tuple[str, ...]
     kept: frozenset[str]  # masculine forms that stay
+    titles: frozenset[str]  # that a name of the list may begin with; those that are given names too are left out
     particles: frozenset[str]
     ordinary: frozenset[str]
     months: frozenset[str]
@@ -78,11 +81,13 @@ def lexicon(settings: BlindSettings) -> Lexicon:
     found += _nouns(nouns["rows"])
     generic, kept = _generic(nouns["generic"], keep=settings.masculine_generics == "keep")
     found += generic
-    agreement = {plural: singular for plural, singular in table["agreement"]}
+    ordinary = frozenset(names["ordinary"].split())
+    agreement = dict(table["agreement"])
     return Lexicon(
         _by_first(found), pronouns, frozenset(table["plural_pronouns"].split()), agreement,
         tuple((old, new) for old, new in nouns["endings"]), tuple(titles["unspaced"].split()), kept,
-        frozenset(names["particles"].split()), frozenset(names["ordinary"].split()) - pronouns,
+        frozenset(e.tokens[0] for e in found if e.kind == "title" and len(e.tokens) == 1) - ordinary,
+        frozenset(names["particles"].split()), ordinary - pronouns,
         frozenset(names["months"].split()),
         {row.split("|")[0].strip(): frozenset(row.split("|")[1].split()) for row in names["openings"]},
         frozenset(names["greetings"].split()), frozenset(names["acronyms"].split()),

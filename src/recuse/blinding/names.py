@@ -7,9 +7,9 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
-from recuse.blinding.fold import fold
 from recuse.blinding.lexicon import MARKS, Lexicon, tokens_of
 from recuse.errors import InputError
 
@@ -28,12 +28,13 @@ class NameIndex:
 
     known     all tokens that a name may begin with
     strong    tokens that are a name by themselves
-    weak      initials, particles and pronoun-like parts, which are a name only beside another part
+    weak      initials, particles, titles before a name and pronoun-like parts: a name only beside another part
     plural    forms in -s and -es of strong tokens
     initials  the first letters of a whole name, written together
     whole     whole names as token sequences
     follows   pairs of tokens that stand in this order in a name
     turned    last and first token of a name, for "Lee, Anna"
+    handles   first letter and last token of a name, as in the name of an account
     unspaced  names in scripts without case, found as they stand; None where there are none
     """
 
@@ -45,6 +46,7 @@ class NameIndex:
     whole: Mapping[tuple[str, ...], Owners]
     follows: Mapping[tuple[str, str], Owners]
     turned: Mapping[tuple[str, str], Owners]
+    handles: Mapping[str, Owners]
     unspaced: re.Pattern[str] | None
     written: Mapping[str, Owners]  # what `unspaced` finds, without gaps
 
@@ -62,15 +64,17 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
     whole: dict[tuple[str, ...], set[int]] = defaultdict(set)
     follows: dict[tuple[str, str], set[int]] = defaultdict(set)
     turned: dict[tuple[str, str], set[int]] = defaultdict(set)
+    handles: dict[str, set[int]] = defaultdict(set)
     written: dict[str, set[int]] = defaultdict(set)
     for who, variants in enumerate(people):
         for tokens in variants:
             whole[tokens].add(who)
-            for token in tokens:
+            for place, token in enumerate(tokens):
                 bare = len(token) > 1 and token not in words.particles and token not in words.pronouns
+                bare = bare and not (place == 0 and token in words.titles)
                 (strong if bare or len(tokens) == 1 else weak)[token].add(who)
                 weak[token[0]].add(who)
-            for pair in zip(tokens, tokens[1:], strict=False):
+            for pair in pairwise(tokens):
                 follows[pair].add(who)
                 joined = "".join(pair)
                 if len(joined) > 3 and joined not in words.ordinary and joined not in words.pronouns:
@@ -78,8 +82,7 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
             if len(tokens) > 1:
                 turned[tokens[-1], tokens[0]].add(who)
                 strong["".join(tokens)].add(who)
-                if len(tokens[-1]) > 2:
-                    strong[tokens[0][0] + tokens[-1]].add(who)
+                handles[tokens[0][0] + tokens[-1]].add(who)
                 for letters in {"".join(t[0] for t in tokens), tokens[0][0] + tokens[-1][0]}:
                     initials[letters].add(who)
             if any(unicodedata.category(c) == "Lo" for c in "".join(tokens)):
@@ -92,10 +95,10 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
         for ending in ("s", "es")
         if token + ending not in strong and token + ending not in words.pronouns
     }
-    known = frozenset(strong) | frozenset(weak) | frozenset(plural) | frozenset(initials)
+    known = frozenset(strong) | frozenset(weak) | frozenset(plural) | frozenset(initials) | frozenset(handles)
     return NameIndex(
         known, _frozen(strong), _frozen(weak), plural, _frozen(initials), _frozen(whole), _frozen(follows),
-        _frozen(turned), _pattern(written), _frozen(written),
+        _frozen(turned), _frozen(handles), _pattern(written), _frozen(written),
     )  # fmt: skip
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from recuse.blinding.lexicon import Lexicon
+from recuse.blinding.lexicon import WORD, Lexicon
 
 _NEAR = 24  # characters on either side that the rules look at
-_BEFORE_MONTH = re.compile(r"\d(?:st|nd|rd|th)?[ ,./-]{0,2}(?:of )?$")
+_BEFORE_MONTH = re.compile(r"\d(?:st|nd|rd|th)?(?: of |[ /-])$")
 _AFTER_MONTH = re.compile(r"(?: |/|-)\d|,? \d{4}(?!\d)| of \d{4}|(?:/|-| - | to | and )(?=([^\W\d_]+) \d)")
-_LAST_WORD = re.compile(r"([^\W\d_]+)[.,:]?[ \t]{1,3}$")
-_NEXT_WORD = re.compile(r"[ \t]{1,3}([^\W\d_]+)")
+_LAST_WORD = re.compile(rf"({WORD.pattern})[.,:]?[ \t]{{1,3}}$")
+_NEXT_WORD = re.compile(rf"[ \t]{{1,3}}({WORD.pattern})")
 _DETERMINERS = frozenset(
     ("a", "an", "the", "this", "that", "my", "your", "our", "its", "no", "any", "some", "each", "every")
 )

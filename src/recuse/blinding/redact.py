@@ -13,7 +13,7 @@ from dataclasses import field as attribute
 from functools import lru_cache
 
 from recuse.blinding.fold import Folded, emphasis_within, fold
-from recuse.blinding.lexicon import Lexicon, lexicon
+from recuse.blinding.lexicon import UNSPACED, Lexicon, lexicon
 from recuse.blinding.names import NameIndex, Owners, index_names
 from recuse.blinding.scan import Hit, Scan
 from recuse.blinding.settings import BlindSettings, Signal
@@ -175,6 +175,6 @@ def _signal_pattern(signals: Sequence[Signal]) -> re.Pattern[str] | None:
 def _signal_form(word: str) -> str:
     pieces = re.findall(r"#|[^\W_]+", fold(word).text)
     body = _BETWEEN.join(r"\d{1,9}" if piece == "#" else re.escape(piece) for piece in pieces)
-    if any(ord(char) > 0x2E7F for char in body):
+    if re.search(f"[{UNSPACED}]", body):
         return body
-    return rf"(?<![^\W_]){body}s?(?![^\W_])"
+    return rf"(?<![^\W_{UNSPACED}]){body}s?(?![^\W_{UNSPACED}])"

@@ -42,7 +42,11 @@ class Runs:
     def __init__(self, folded: Folded, index: NameIndex, words: Lexicon, *, position: bool, kept: dict[str, int]):
         self.folded, self.text, self.index, self.words = folded, folded.text, index, words
         self.position, self.kept = position, kept
-        self.capitals = folded.source != folded.source.lower()
+        self._capitals: bool | None = None
+
+    def quietly(self) -> Runs:
+        """The same, with a count of its own."""
+        return Runs(self.folded, self.index, self.words, position=self.position, kept={})
 
     def at(self, match: re.Match[str]) -> Run | None:
         """The name that begins with the token of `match`, or None."""
@@ -60,6 +64,11 @@ class Runs:
             if run is not None:
                 return run
         return self._letters(first)
+
+    def _uses_capitals(self) -> bool:
+        if self._capitals is None:
+            self._capitals = self.folded.source != self.folded.source.lower()
+        return self._capitals
 
     def _part(self, match: re.Match[str]) -> _Part:
         char = self.folded.source[self.folded.origin(match.start())]
@@ -142,7 +151,7 @@ class Runs:
         """How many of the first parts make up a whole name."""
         tokens = tuple(part.token for part in parts)
         turned = (*tokens[1:], tokens[0])
-        if turned in self.index.whole:
+        if turned in self.index.whole and not (parts[0].lower and self._ordinary(parts[0])):
             return len(tokens)
         return next((n for n in range(len(tokens), 0, -1) if tokens[:n] in self.index.whole), 0)
 
@@ -164,14 +173,17 @@ class Runs:
 
     def _doubtful(self, part: _Part) -> Run | None:
         if self.position and is_the_word(
-            self.text, part.start, part.end, lower=part.lower, capitals=self.capitals, words=self.words
+            self.text, part.start, part.end, lower=part.lower, capitals=self._uses_capitals(), words=self.words
         ):
             self.kept[part.token] = self.kept.get(part.token, 0) + 1
             return None
         return self._run([part])
 
     def _letters(self, part: _Part) -> Run | None:
-        """The first letters of a name in capitals, such as JFK."""
+        """The first letters of a name in capitals, such as JFK, or the name of an account, such as jkennedy@."""
+        handle = self.index.handles.get(part.token)
+        if handle and "@" in (self.text[part.start - 1 : part.start], self.text[part.end : part.end + 1]):
+            return Run(part.start, part.end, handle)
         owners = self.index.initials.get(part.token)
         source = self.folded.source[self.folded.origin(part.start) : self.folded.origin(part.end - 1) + 1]
         if not owners or not source.isupper() or len(part.token) < 2:

@@ -86,9 +86,7 @@ class Scan:
             return
         for old, new in self.words.endings:
             if match[0].endswith(old) and len(match[0]) > len(old):
-                stem = match.start(), match.end() - len(old)
-                first, last = self.folded.span(*stem)
-                yield self._noun(match.start(), match.end(), self.folded.source[first:last].lower() + new)
+                yield self._noun(match.end() - len(old), match.end(), new)
                 return
 
     def _phrase(self, entry: Entry, match: re.Match[str]) -> int | None:
@@ -141,15 +139,23 @@ class Scan:
         if entry.rule == "":
             return True
         following = _TO_NAME.match(self.text, end)
-        known = following is not None and following[1] in self.index.strong
-        capital = following is not None and source[self.folded.origin(following.end())].isupper()
+        known = following is not None and self._name_at(following)
+        capital = following is not None and not source[self.folded.origin(following.end())].islower()
         if entry.rule == "before name":
             return written[0].isupper() and (known or capital)
         if written.isupper() and len(written) > 1:  # MS is a degree and a company, MR a scan
             stop = self.text[end : end + 1] == "."
             loud = capital and following is not None and self._loud(following)
             return stop or known or loud
-        return not (written.islower() and self.text[max(0, start - 2) : start].rstrip()[-1:].isdigit())  # 20 ms
+        return not (written.islower() and self.text[max(0, start - 2) : start].rstrip(" \t")[-1:].isdigit())  # 20 ms
+
+    def _name_at(self, following: re.Match[str]) -> bool:
+        """Whether a known name begins at the word after a title."""
+        at, index = following.end(), self.index
+        if index.unspaced is not None and index.unspaced.match(self.text, at):
+            return True
+        found = WORD.match(self.text, at)
+        return found is not None and found[0] in index.known and self.runs.quietly().at(found) is not None
 
     def _loud(self, following: re.Match[str]) -> bool:
         start, end = following.span(1)

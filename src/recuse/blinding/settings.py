@@ -43,7 +43,7 @@ class Signal:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", self.kind):
             raise UsageError(f"{self.kind!r} cannot name a signal.", hint="Use letters, digits and _, such as school.")
-        if self.placeholder in ("[PERSON]", "[PRONOUN]", "[TITLE]", "[GENDER]"):
+        if re.fullmatch(r"\[(?:PERSON(?:_\d+)?|PRONOUN|TITLE|GENDER)\]", self.placeholder):
             raise UsageError(f"{self.kind!r} is a placeholder of its own.", hint="Name the signal otherwise.")
         if not self.words or any(not re.search(r"[^\W_]|#", word) for word in self.words):
             raise UsageError(f"The signal {self.kind!r} has an empty word.", hint="Give words or take it out.")

@@ -1,0 +1,111 @@
+"""How verification reads a text: as it stands, and as a reader sees it. Made without the redactor's folding."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+PERSON, OTHER = "\x02", "\x01"  # what stands in the place of placeholders
+_ODD = re.compile(r"[^\x00-\x7f]+|[*~`]+|_+")
+_SPECIAL = {"þ": "th", "ð": "d", "ŋ": "n"}
+_QUOTES, _DASHES = "’‘‛ʼʻʹ´′＇", "‐‑‒−﹣－⁃"
+_LATIN = re.compile(r"LATIN (?:SMALL|CAPITAL) (?:LETTER|LIGATURE) (?:DOTLESS )?([A-Z]{1,2})(?: WITH .*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One way to read `raw`, in small letters.
+
+    runs      (position in text, position in raw, whether what follows runs evenly), where the two part
+    capitals  whether `raw` has capitals or placeholders, so that a small letter says something
+    """
+
+    text: str
+    raw: str
+    runs: Sequence[tuple[int, int, bool]]
+    capitals: bool
+
+    def place(self, position: int) -> int:
+        """Where in `raw` the character at `position` stands; within a run that is not even, where the run begins."""
+        i = bisect_right(self.runs, position, key=lambda run: run[0]) - 1
+        if i < 0:
+            return position
+        here, there, even = self.runs[i]
+        return there + (position - here if even else 0)
+
+    def written(self, start: int, end: int) -> str:
+        """The letters of raw behind `text[start:end]`, with their case."""
+        return self.raw[self.place(start) : self.place(start) + end - start]
+
+    def small(self, position: int) -> bool:
+        return self.raw[self.place(position)].islower()
+
+
+def views(raw: str) -> list[View]:
+    """`raw` as it stands and, where that is not the same, as a reader sees it, emphasis joining or parting letters."""
+    small = raw.lower()
+    if len(small) != len(raw):
+        small = "".join(char.lower() if len(char.lower()) == 1 else char for char in raw)
+    capitals = small != raw or PERSON in raw or OTHER in raw
+    found = [View(small, raw, (), capitals)]
+    if _ODD.search(raw):
+        found.append(_read(raw, "", capitals))
+        if any(sign in raw for sign in "*~`"):
+            found.append(_read(raw, " ", capitals))
+    return found
+
+
+def seen(text: str) -> str:
+    """`text` as a reader sees it, without regard to emphasis."""
+    return _read(text, "", True).text
+
+
+def _read(raw: str, emphasis: str, capitals: bool) -> View:
+    pieces: list[str] = []
+    runs: list[tuple[int, int, bool]] = []
+    here = at = 0
+    for odd in _ODD.finditer(raw):
+        plain = raw[at : odd.start()].lower()
+        visible = _visible(odd[0], emphasis)
+        here += len(plain)
+        even = len(visible) == len(odd[0])
+        if not even:
+            runs.append((here, odd.start(), False))
+        here += len(visible)
+        if not even:
+            runs.append((here, odd.end(), True))
+        pieces += (plain, visible)
+        at = odd.end()
+    return View("".join((*pieces, raw[at:].lower())), raw, runs, capitals)
+
+
+def _visible(run: str, emphasis: str) -> str:
+    if run[0] == "_":
+        return " " * len(run)
+    if run[0] in "*~`":
+        return emphasis
+    return unicodedata.normalize("NFC", "".join(map(_bare, unicodedata.normalize("NFKD", run)))).casefold()
+
+
+@cache
+def _bare(char: str) -> str:
+    if char in _QUOTES:
+        return "'"
+    if char in _DASHES:
+        return "-"
+    kind, name = unicodedata.category(char), unicodedata.name(char, "")
+    if kind == "Cf" or "VARIATION SELECTOR" in name or name == "COMBINING GRAPHEME JOINER":
+        return ""
+    if kind[0] == "Z":
+        return " "
+    if unicodedata.combining(char) and not 0x3099 <= ord(char) <= 0x309A:  # these two belong to the kana before them
+        return ""
+    small = char.lower()
+    if small in _SPECIAL:
+        return _SPECIAL[small]
+    latin = _LATIN.fullmatch(name)
+    return latin[1].lower() if latin else small

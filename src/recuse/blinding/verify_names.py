@@ -1,0 +1,175 @@
+"""The second look for names: every part of every known name, whole names, and first letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from recuse.blinding.seen import OTHER, View, seen
+from recuse.errors import InputError
+
+# No letter beside. An accent or an invisible sign is inside a word as it stands; the other views read without it.
+_FREE = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # set no blanks
+_INSIDE = "[\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff]"
+LEFT, RIGHT = rf"(?<![^\W\d_{_FREE}])(?<!{_INSIDE})", rf"(?![^\W\d_{_FREE}]|{_INSIDE})"
+ALONE_LEFT, ALONE_RIGHT = rf"(?<![^\W_{_FREE}])(?<!{_INSIDE})", rf"(?![^\W_{_FREE}]|{_INSIDE})"  # and no digit
+_WORDS = re.compile("(?:[^\\W\\d_]|[\u0900-\u0dff\u0e30-\u0e4e\u0eb0-\u0ece\u102b-\u103e])+")
+NO_BLANKS = re.compile(f"[{_FREE}]")
+_FRONTED = re.compile("[\u0590-\u06ff]")  # Hebrew and Arabic, which write small words to the front of a name
+_ANY_GAP = r"[\s'-]{1,8}"
+_FEW = 40
+_SMALL_WORDS = "[\u05d4\u05d5\u05d1\u05dc\u05db\u05de\u05e9\u0648\u0641\u0628\u0644\u0643\u0627]"
+_OWNED = re.compile(rf"{LEFT}(?:a|an|the|this|that|my|your|our|its|no|any|some|each|every)[ \t]{{1,3}}\Z")
+_OPENS = re.compile(r"(?:\A|[.!?:;\"(\n\r\[>#|•*_~`])[ \t]{0,7}\Z")
+_AFTER_DATE = re.compile(r"\d(?:st|nd|rd|th)?(?: of |[ /-])\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Patterns for the known names: in words, as dotted first letters, and as capitals without dots."""
+
+    words: re.Pattern[str] | None
+    dotted: re.Pattern[str] | None
+    capitals: re.Pattern[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinary:
+    """When a name is an ordinary word too: the words, and what must stand beside them. No words: never."""
+
+    words: frozenset[str]
+    called: re.Pattern[str]  # what comes before a name in small letters
+    months: frozenset[str]
+    beside_month: re.Pattern[str]
+    openings: Mapping[str, re.Pattern[str]]
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any], *, ever: bool) -> Ordinary:
+        months = table["months"].split()
+        openings = {}
+        for row in table["openings"]:
+            word, following = row.split("|")
+            openings[word.strip()] = re.compile(rf"[ \t_]{{1,3}}(?:(?:{'|'.join(following.split())}){RIGHT}|{OTHER})")
+        month = rf"(?:[/-]| - | to | and )(?:{'|'.join(months)}) \d"
+        return cls(
+            frozenset(table["ordinary"].split()) if ever else frozenset(),
+            re.compile(rf"{LEFT}(?:{'|'.join(table['greetings'].split())})[.,:]?[ \t]{{1,3}}\Z"),
+            frozenset(months),
+            re.compile(rf"[ /_-]\d|,? \d{{4}}(?!\d)| of \d{{4}}|{month}"),
+            openings,
+        )
+
+
+@lru_cache(maxsize=64)
+def known_names(
+    names: tuple[str, ...], *, silent: frozenset[str], titles: frozenset[str], acronyms: frozenset[str]
+) -> Known:
+    """The patterns for `names`.
+
+    `silent` words are no name by themselves, `titles` none at the front of one, `acronyms` no first letters.
+
+    Raises InputError for a name without letters.
+    """
+    parts: set[str] = set()
+    dotted: set[str] = set()
+    letters: set[str] = set()
+    for number, name in enumerate(names, 1):
+        words = tuple(_WORDS.findall(seen(name)))
+        if not words:
+            raise InputError(f"name {number} of the list is empty or has no letters.", hint="Take it out.")
+        parts |= {"".join(words), " ".join(words)}
+        if len(words) == 1:
+            continue
+        own = words[1:] if words[0] in titles else words
+        parts |= {word for word in own if len(word) > 1 and word not in silent}
+        parts |= {word for word in _WORDS.findall(name.lower()) if not word.isascii() and len(word) > 1}
+        parts |= {joined for joined in map("".join, pairwise(words)) if len(joined) > 3 and joined not in silent}
+        for some in {words, (words[0], words[-1])}:
+            dotted.add(r"\.[ \t\n]{0,2}".join(re.escape(word[0]) for word in some) + r"(?:\.|\b)")
+            letters.add("".join(word[0] for word in some).upper())
+    letters = {some for some in letters if some.lower() not in acronyms and some.lower() not in parts}
+    return Known(
+        _pattern(parts),
+        re.compile(f"{LEFT}(?:{'|'.join(sorted(dotted))})") if dotted else None,
+        re.compile(f"{ALONE_LEFT}(?:{trie(letters)}){ALONE_RIGHT}") if letters else None,
+    )
+
+
+def name_leaks(views: Sequence[View], known: Known, ordinary: Ordinary) -> Iterator[tuple[int, str]]:
+    """Where a known name stands, and in which form."""
+    for view in views:
+        for match in known.words.finditer(view.text) if known.words else ():
+            if not _is_the_word(view, match, ordinary):
+                yield view.place(match.start()), "name"
+        for match in known.dotted.finditer(view.text) if known.dotted else ():
+            yield view.place(match.start()), "initials"
+    for match in known.capitals.finditer(views[0].raw) if known.capitals else ():
+        yield match.start(), "initials"
+
+
+def _is_the_word(view: View, match: re.Match[str], ordinary: Ordinary) -> bool:
+    """Whether a name stands where only the ordinary word can: small, a month beside a number, or a set opening."""
+    words = _WORDS.findall(match[0])
+    if len(words) != 1 + (words[-1] == "s") or not ordinary.words:
+        return False
+    word = words[0]
+    if not ordinary.words & {word, word.removesuffix("s"), word.removesuffix("es")}:
+        return False
+    start, end = match.start(), match.start() + len(word)
+    before, after = view.text[max(0, start - 30) : start], view.text[end : end + 30]
+    if view.small(start) and view.capitals:
+        own = after.startswith("'s") and not after[2:3].isalnum()
+        return not ordinary.called.search(before) and (not own or _OWNED.search(before) is not None)
+    if word in ordinary.months and (ordinary.beside_month.match(after) or _AFTER_DATE.search(before)):
+        return True
+    opening = ordinary.openings.get(word)
+    return opening is not None and opening.match(after) is not None and _OPENS.search(before) is not None
+
+
+def _pattern(forms: Iterable[str]) -> re.Pattern[str] | None:
+    """A regex for any of `forms`, with the boundaries that their script has and a blank for any gap."""
+    free: set[str] = set()
+    fronted: set[str] = set()
+    usual: set[str] = set()
+    for form in forms:
+        (free if NO_BLANKS.search(form) else fronted if _FRONTED.search(form) else usual).add(form)
+    bodies = []
+    if usual:
+        bodies.append(f"{LEFT}(?:{trie(usual)})(?:'?s|es)?{RIGHT}")
+    if fronted:
+        front = f"(?:{LEFT}|(?<={LEFT}{_SMALL_WORDS})|(?<={LEFT}{_SMALL_WORDS}{_SMALL_WORDS}))"
+        bodies.append(f"{front}(?:{trie(fronted)}){RIGHT}")
+    if free := {form for form in free if len(form) > 1}:
+        bodies.append(f"(?:{trie(free)})")
+    return re.compile("|".join(bodies)) if bodies else None
+
+
+def trie(forms: Iterable[str]) -> str:
+    """A regex for the longest of `forms` at a place; a blank in a form is any gap.
+
+    Many forms share their beginnings, so that no letter is tried twice; a few are quicker to compile side by side.
+    """
+    forms = sorted(forms, key=lambda form: (-len(form), form))
+    if len(forms) <= _FEW:
+        return "|".join(re.escape(form).replace(r"\ ", _ANY_GAP) for form in forms)
+    root: dict[str, Any] = {}
+    for form in forms:
+        node = root
+        for char in form:
+            node = node.setdefault(char, {})
+        node[""] = {}
+    return _body(root)
+
+
+def _body(node: dict[str, Any]) -> str:
+    branches = [
+        (_ANY_GAP if char == " " else re.escape(char)) + _body(below) for char, below in sorted(node.items()) if char
+    ]
+    if not branches:
+        return ""
+    inner = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
+    return f"(?:{inner})?" if "" in node else inner
