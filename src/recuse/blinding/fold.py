@@ -17,6 +17,7 @@ _APOSTROPHES = "'’‘‛ʼʻʹ´′＇"
 _HYPHENS = "-‐‑‒−﹣－⁃"
 _EMPHASIS = "*~`"
 _MARK = re.compile(rf"[{_EMPHASIS}]+|_+")
+_ESCAPED = re.compile(r"\\n|\\[rt](?=[A-Z])")  # line breaks written out, as in JSON
 _HIDDEN = "\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff"
 _EMPHASIS_WITHIN = re.compile(rf"[^\W_](?=[{_HIDDEN}]*[{_EMPHASIS}])[{_EMPHASIS}{_HIDDEN}]+[^\W_]")
 _PLAIN = {
@@ -118,7 +119,8 @@ def fold(text: str, *, emphasis: Literal["joins", "parts"] = "joins") -> Folded:
     Linear in the length of the text; text that folds one to one needs no map.
     """
     table = _JOINING if emphasis == "joins" else _PARTING
-    folded = text.translate(table)
+    shown = _ESCAPED.sub("  ", text) if "\\" in text else text
+    folded = shown.translate(table)
     odd = [char for char in set(text) if len(table[ord(char)]) != 1]
     at, to = array("q"), array("q")
     if odd:

@@ -81,13 +81,13 @@ def lexicon(settings: BlindSettings) -> Lexicon:
     found += _nouns(nouns["rows"])
     generic, kept = _generic(nouns["generic"], keep=settings.masculine_generics == "keep")
     found += generic
-    ordinary = frozenset(names["ordinary"].split())
+    ordinary, particles = frozenset(names["ordinary"].split()), frozenset(names["particles"].split())
     agreement = dict(table["agreement"])
     return Lexicon(
         _by_first(found), pronouns, frozenset(table["plural_pronouns"].split()), agreement,
         tuple((old, new) for old, new in nouns["endings"]), tuple(titles["unspaced"].split()), kept,
         frozenset(e.tokens[0] for e in found if e.kind == "title" and len(e.tokens) == 1) - ordinary,
-        frozenset(names["particles"].split()), ordinary - pronouns,
+        particles, (ordinary | particles) - pronouns,
         frozenset(names["months"].split()),
         {row.split("|")[0].strip(): frozenset(row.split("|")[1].split()) for row in names["openings"]},
         frozenset(names["greetings"].split()), frozenset(names["acronyms"].split()),

@@ -70,8 +70,9 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
         for tokens in variants:
             whole[tokens].add(who)
             for place, token in enumerate(tokens):
-                bare = len(token) > 1 and token not in words.particles and token not in words.pronouns
-                bare = bare and not (place == 0 and token in words.titles)
+                bare = len(token) > 1 and token not in words.pronouns and not (place == 0 and token in words.titles)
+                if 0 < place < len(tokens) - 1:
+                    bare = bare and token not in words.particles
                 (strong if bare or len(tokens) == 1 else weak)[token].add(who)
                 weak[token[0]].add(who)
             for pair in pairwise(tokens):
@@ -83,7 +84,8 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
                 turned[tokens[-1], tokens[0]].add(who)
                 strong["".join(tokens)].add(who)
                 handles[tokens[0][0] + tokens[-1]].add(who)
-                for letters in {"".join(t[0] for t in tokens), tokens[0][0] + tokens[-1][0]}:
+                firsts = "".join(token[0] for token in tokens)
+                for letters in {*(firsts[:n] for n in range(2, len(firsts) + 1)), firsts[0] + firsts[-1]}:
                     initials[letters].add(who)
             if any(unicodedata.category(c) == "Lo" for c in "".join(tokens)):
                 for form in _unspaced_forms(tokens):

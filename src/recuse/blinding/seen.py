@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 
 PERSON, OTHER = "\x02", "\x01"  # what stands in the place of placeholders
+FREE = "\x03"  # what stands in `View.words` for a letter of a script without blanks
+UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# An accent or an invisible sign is inside a word as it stands: a letter of its own, so that no boundary is seen there.
+_INSIDE, LETTER = re.compile("[\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff]"), "\u01c0"
+_ESCAPED = re.compile(r"\\n|\\[rt](?=[A-Z])")  # line breaks written out, as in JSON
 _ODD = re.compile(r"[^\x00-\x7f]+|[*~`]+|_+")
 _SPECIAL = {"þ": "th", "ð": "d", "ŋ": "n"}
 _QUOTES, _DASHES = "’‘‛ʼʻʹ´′＇", "‐‑‒−﹣－⁃"
@@ -20,11 +25,13 @@ _LATIN = re.compile(r"LATIN (?:SMALL|CAPITAL) (?:LETTER|LIGATURE) (?:DOTLESS )?(
 class View:
     """One way to read `raw`, in small letters.
 
+    words     the text, in which letters of scripts without blanks part words and invisible signs do not
     runs      (position in text, position in raw, whether what follows runs evenly), where the two part
     capitals  whether `raw` has capitals or placeholders, so that a small letter says something
     """
 
     text: str
+    words: str
     raw: str
     runs: Sequence[tuple[int, int, bool]]
     capitals: bool
@@ -47,16 +54,22 @@ class View:
 
 def views(raw: str) -> list[View]:
     """`raw` as it stands and, where that is not the same, as a reader sees it, emphasis joining or parting letters."""
+    if "\\" in raw:
+        raw = _ESCAPED.sub("  ", raw)
     small = raw.lower()
     if len(small) != len(raw):
         small = "".join(char.lower() if len(char.lower()) == 1 else char for char in raw)
     capitals = small != raw or PERSON in raw or OTHER in raw
-    found = [View(small, raw, (), capitals)]
+    found = [View(small, worded(small), raw, (), capitals)]
     if _ODD.search(raw):
         found.append(_read(raw, "", capitals))
         if any(sign in raw for sign in "*~`"):
             found.append(_read(raw, " ", capitals))
     return found
+
+
+def worded(text: str) -> str:
+    return text if text.isascii() else _INSIDE.sub(LETTER, UNSPACED.sub(FREE, text))
 
 
 def seen(text: str) -> str:
@@ -80,7 +93,8 @@ def _read(raw: str, emphasis: str, capitals: bool) -> View:
             runs.append((here, odd.end(), True))
         pieces += (plain, visible)
         at = odd.end()
-    return View("".join((*pieces, raw[at:].lower())), raw, runs, capitals)
+    text = "".join((*pieces, raw[at:].lower()))
+    return View(text, worded(text), raw, runs, capitals)
 
 
 def _visible(run: str, emphasis: str) -> str:

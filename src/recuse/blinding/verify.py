@@ -15,9 +15,9 @@ from functools import cache, lru_cache
 from typing import Any
 
 from recuse import assets
-from recuse.blinding.seen import OTHER, PERSON, View, seen, views
+from recuse.blinding.seen import FREE, LETTER, OTHER, PERSON, UNSPACED, View, seen, views
 from recuse.blinding.settings import BlindSettings, Signal
-from recuse.blinding.verify_names import ALONE_LEFT, ALONE_RIGHT, NO_BLANKS, Ordinary, known_names, name_leaks, trie
+from recuse.blinding.verify_names import ALONE_LEFT, ALONE_RIGHT, Ordinary, known_names, name_leaks, trie
 
 _GAP = re.compile(r"[\W_]+")
 
@@ -46,7 +46,9 @@ def find_leaks(
     Raises InputError for a name that is empty.
     """
     check = _checks(settings, tuple(signals))
-    known = known_names(tuple(names), silent=check.silent, titles=check.titles, acronyms=check.acronyms)
+    known = known_names(
+        tuple(names), silent=check.silent, pronouns=check.pronouns, titles=check.titles, acronyms=check.acronyms
+    )
     bare = check.placeholder.sub(lambda m: (PERSON if m[0].startswith("[PERSON_") else OTHER) * len(m[0]), text)
     found = views(bare)
     leaks = {Leak(offset, kind) for offset, kind in name_leaks(found, known, check.ordinary)}
@@ -67,10 +69,11 @@ class _Check:
     short: re.Pattern[str]
     before_name: re.Pattern[str]
     after_name: re.Pattern[str]
-    signals: tuple[tuple[str, re.Pattern[str]], ...]
+    signals: tuple[tuple[str, re.Pattern[str] | None, re.Pattern[str] | None], ...]  # with and without blanks
     placeholder: re.Pattern[str]
     ordinary: Ordinary
     silent: frozenset[str]
+    pronouns: frozenset[str]
     titles: frozenset[str]
     acronyms: frozenset[str]
 
@@ -105,12 +108,16 @@ def _checks(settings: BlindSettings, signals: tuple[Signal, ...]) -> _Check:
         re.compile("|".join(old for old, _ in nouns["endings"])),
         re.compile("|".join(titles["unspaced"].split())),
         re.compile(rf"{left}(?:{short}){right}(\.?)[ \t]{{0,4}}(?:\r?\n)?[ \t]{{0,4}}({PERSON}|[^\W\d_]{{0,20}})"),
-        re.compile(rf"{left}(?:{before}){blank}({PERSON}|[^\W\d_])"),
+        re.compile(rf"{left}(?:{before}){blank}({PERSON}|{FREE}|[^\W\d_{LETTER}])"),
         re.compile(rf"{PERSON}(?:[ ,]|, )({after}){right}"),
-        tuple((f"signal:{signal.kind}", _signal(signal.words)) for signal in signals),
+        tuple(
+            (f"signal:{signal.kind}", _signal(signal.words, unspaced=False), _signal(signal.words, unspaced=True))
+            for signal in signals
+        ),
         re.compile(rf"\[(?:{own})\]"),
         Ordinary.of(names, ever=settings.ordinary_words == "position"),
         frozenset(names["particles"].split()) | frozenset(_seen(pronouns)),
+        frozenset(_seen(pronouns)),
         frozenset(
             word for key in ("short", "words", "before_name", "after_name") for word in _seen(titles[key].split())
         )
@@ -136,19 +143,20 @@ def _nouns(nouns: Mapping[str, Any], *, keep: bool) -> tuple[list[str], list[str
     return leaking, [word for word in staying if "_" in word]
 
 
-def _signal(words: Iterable[str]) -> re.Pattern[str]:
-    """ "#" is a number; a script without blanks needs no boundary."""
+def _signal(words: Iterable[str], *, unspaced: bool) -> re.Pattern[str] | None:
+    """A regex for those of `words` whose script sets blanks, or for those whose script sets none; "#" is a number."""
     bodies = []
     for word in words:
-        pieces = re.findall(r"#|[^\W_]+", seen(word))
-        body = r"[\s'.-]{1,4}".join(r"[0-9]{1,9}" if piece == "#" else re.escape(piece) for piece in pieces)
-        bodies.append(body if NO_BLANKS.search(word) else f"{ALONE_LEFT}{body}s?{ALONE_RIGHT}")
-    return re.compile("|".join(sorted(bodies, key=len, reverse=True)))
+        if (UNSPACED.search(word) is not None) == unspaced:
+            pieces = re.findall(r"#|[^\W_]+", seen(word))
+            body = r"[\s'.-]{1,4}".join(r"[0-9]{1,9}" if piece == "#" else re.escape(piece) for piece in pieces)
+            bodies.append(body if unspaced else f"{ALONE_LEFT}{body}s?{ALONE_RIGHT}")
+    return re.compile("|".join(sorted(bodies, key=len, reverse=True))) if bodies else None
 
 
 def _listed(view: View, check: _Check) -> Iterator[tuple[int, str]]:
     """Where a listed word stands in the view, and its kind."""
-    text = view.text
+    text = view.words
     for match in check.words.finditer(text):
         if not (check.staying and check.staying.match(text, match.start())):
             yield match.start(), check.kinds[_GAP.sub(" ", match[0])]
@@ -156,7 +164,7 @@ def _listed(view: View, check: _Check) -> Iterator[tuple[int, str]]:
         start, end = match.span()
         if text[max(0, start - 1) : start].isalpha() and not text[end : end + 1].isalpha():
             yield start, "noun"
-    for match in check.unspaced.finditer(text):
+    for match in check.unspaced.finditer(view.text):
         yield match.start(), "title"
     for match in check.short.finditer(text):
         if _is_title(view, match):
@@ -167,9 +175,10 @@ def _listed(view: View, check: _Check) -> Iterator[tuple[int, str]]:
     for match in check.after_name.finditer(text):
         if not view.written(*match.span(1)).islower():
             yield match.start(1), "title"
-    for kind, pattern in check.signals:
-        for match in pattern.finditer(text):
-            yield match.start(), kind
+    for kind, spaced, unspaced in check.signals:
+        for pattern, where in ((spaced, text), (unspaced, view.text)):
+            for match in pattern.finditer(where) if pattern else ():
+                yield match.start(), kind
 
 
 def _is_title(view: View, match: re.Match[str]) -> bool:

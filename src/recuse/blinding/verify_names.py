@@ -9,16 +9,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from recuse.blinding.seen import OTHER, View, seen
+from recuse.blinding.seen import OTHER, UNSPACED, View, seen, worded
 from recuse.errors import InputError
 
-# No letter beside. An accent or an invisible sign is inside a word as it stands; the other views read without it.
-_FREE = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # set no blanks
-_INSIDE = "[\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff]"
-LEFT, RIGHT = rf"(?<![^\W\d_{_FREE}])(?<!{_INSIDE})", rf"(?![^\W\d_{_FREE}]|{_INSIDE})"
-ALONE_LEFT, ALONE_RIGHT = rf"(?<![^\W_{_FREE}])(?<!{_INSIDE})", rf"(?![^\W_{_FREE}]|{_INSIDE})"  # and no digit
+LEFT, RIGHT = r"(?<![^\W\d_])", r"(?![^\W\d_])"  # no letter beside
+ALONE_LEFT, ALONE_RIGHT = r"(?<![^\W_])", r"(?![^\W_])"  # and no digit
 _WORDS = re.compile("(?:[^\\W\\d_]|[\u0900-\u0dff\u0e30-\u0e4e\u0eb0-\u0ece\u102b-\u103e])+")
-NO_BLANKS = re.compile(f"[{_FREE}]")
 _FRONTED = re.compile("[\u0590-\u06ff]")  # Hebrew and Arabic, which write small words to the front of a name
 _ANY_GAP = r"[\s'-]{1,8}"
 _FEW = 40
@@ -33,6 +29,7 @@ class Known:
     """Patterns for the known names: in words, as dotted first letters, and as capitals without dots."""
 
     words: re.Pattern[str] | None
+    unspaced: re.Pattern[str] | None  # names in scripts without blanks
     dotted: re.Pattern[str] | None
     capitals: re.Pattern[str] | None
 
@@ -56,7 +53,7 @@ class Ordinary:
             openings[word.strip()] = re.compile(rf"[ \t_]{{1,3}}(?:(?:{'|'.join(following.split())}){RIGHT}|{OTHER})")
         month = rf"(?:[/-]| - | to | and )(?:{'|'.join(months)}) \d"
         return cls(
-            frozenset(table["ordinary"].split()) if ever else frozenset(),
+            frozenset((table["ordinary"] + table["particles"]).split()) if ever else frozenset(),
             re.compile(rf"{LEFT}(?:{'|'.join(table['greetings'].split())})[.,:]?[ \t]{{1,3}}\Z"),
             frozenset(months),
             re.compile(rf"[ /_-]\d|,? \d{{4}}(?!\d)| of \d{{4}}|{month}"),
@@ -66,11 +63,17 @@ class Ordinary:
 
 @lru_cache(maxsize=64)
 def known_names(
-    names: tuple[str, ...], *, silent: frozenset[str], titles: frozenset[str], acronyms: frozenset[str]
+    names: tuple[str, ...],
+    *,
+    silent: frozenset[str],
+    pronouns: frozenset[str],
+    titles: frozenset[str],
+    acronyms: frozenset[str],
 ) -> Known:
     """The patterns for `names`.
 
-    `silent` words are no name by themselves, `titles` none at the front of one, `acronyms` no first letters.
+    `silent` words are no name inside one, `pronouns` nowhere by themselves, `titles` none at the front of one, and
+    `acronyms` no first letters.
 
     Raises InputError for a name without letters.
     """
@@ -84,16 +87,17 @@ def known_names(
         parts |= {"".join(words), " ".join(words)}
         if len(words) == 1:
             continue
-        own = words[1:] if words[0] in titles else words
-        parts |= {word for word in own if len(word) > 1 and word not in silent}
+        inner = {word for word in words[1:-1] if word not in silent}
+        edges = {words[-1]} if words[0] in titles else {words[0], words[-1]}
+        parts |= {word for word in inner | (edges - pronouns) if len(word) > 1}
         parts |= {word for word in _WORDS.findall(name.lower()) if not word.isascii() and len(word) > 1}
-        parts |= {joined for joined in map("".join, pairwise(words)) if len(joined) > 3 and joined not in silent}
-        for some in {words, (words[0], words[-1])}:
+        parts |= {joined for joined in map("".join, pairwise(words)) if len(joined) > 3 and joined not in pronouns}
+        for some in {*(words[:n] for n in range(2, len(words) + 1)), (words[0], words[-1])}:
             dotted.add(r"\.[ \t\n]{0,2}".join(re.escape(word[0]) for word in some) + r"(?:\.|\b)")
             letters.add("".join(word[0] for word in some).upper())
     letters = {some for some in letters if some.lower() not in acronyms and some.lower() not in parts}
     return Known(
-        _pattern(parts),
+        *_patterns(parts),
         re.compile(f"{LEFT}(?:{'|'.join(sorted(dotted))})") if dotted else None,
         re.compile(f"{ALONE_LEFT}(?:{trie(letters)}){ALONE_RIGHT}") if letters else None,
     )
@@ -102,12 +106,14 @@ def known_names(
 def name_leaks(views: Sequence[View], known: Known, ordinary: Ordinary) -> Iterator[tuple[int, str]]:
     """Where a known name stands, and in which form."""
     for view in views:
-        for match in known.words.finditer(view.text) if known.words else ():
+        for match in known.words.finditer(view.words) if known.words else ():
             if not _is_the_word(view, match, ordinary):
                 yield view.place(match.start()), "name"
-        for match in known.dotted.finditer(view.text) if known.dotted else ():
+        for match in known.unspaced.finditer(view.text) if known.unspaced else ():
+            yield view.place(match.start()), "name"
+        for match in known.dotted.finditer(view.words) if known.dotted else ():
             yield view.place(match.start()), "initials"
-    for match in known.capitals.finditer(views[0].raw) if known.capitals else ():
+    for match in known.capitals.finditer(worded(views[0].raw)) if known.capitals else ():
         yield match.start(), "initials"
 
 
@@ -130,22 +136,21 @@ def _is_the_word(view: View, match: re.Match[str], ordinary: Ordinary) -> bool:
     return opening is not None and opening.match(after) is not None and _OPENS.search(before) is not None
 
 
-def _pattern(forms: Iterable[str]) -> re.Pattern[str] | None:
-    """A regex for any of `forms`, with the boundaries that their script has and a blank for any gap."""
+def _patterns(forms: Iterable[str]) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+    """Regexes for any of `forms`: with the boundaries that their script has, and for scripts that have none."""
     free: set[str] = set()
     fronted: set[str] = set()
     usual: set[str] = set()
     for form in forms:
-        (free if NO_BLANKS.search(form) else fronted if _FRONTED.search(form) else usual).add(form)
+        (free if UNSPACED.search(form) else fronted if _FRONTED.search(form) else usual).add(form)
     bodies = []
     if usual:
         bodies.append(f"{LEFT}(?:{trie(usual)})(?:'?s|es)?{RIGHT}")
     if fronted:
         front = f"(?:{LEFT}|(?<={LEFT}{_SMALL_WORDS})|(?<={LEFT}{_SMALL_WORDS}{_SMALL_WORDS}))"
         bodies.append(f"{front}(?:{trie(fronted)}){RIGHT}")
-    if free := {form for form in free if len(form) > 1}:
-        bodies.append(f"(?:{trie(free)})")
-    return re.compile("|".join(bodies)) if bodies else None
+    long = {form for form in free if len(form) > 1}
+    return re.compile("|".join(bodies)) if bodies else None, re.compile(trie(long)) if long else None
 
 
 def trie(forms: Iterable[str]) -> str:
