@@ -203,13 +203,13 @@ class Runs:
         start, end, suffix = parts[0].start, last.end, ""
         if last.token in self.index.plural and last.token not in self.index.strong:
             suffix = "s"
-        if len(last.token) == 1 and text[end : end + 1] == "." and not self._closes(end + 1):
+        if len(last.token) == 1 and text[end : end + 1] == "." and not self.ends_a_sentence(end + 1):
             end += 1
         elif (last.token[-1] == "s" or suffix) and is_possessive(text, end):
             suffix, end = f"{self.folded.source[self.folded.origin(end)]}s", end + 1
         return Run(start, end, owners, suffix)
 
-    def _closes(self, position: int) -> bool:
+    def ends_a_sentence(self, position: int) -> bool:
         """Whether the full stop before `position` ends the sentence too."""
         source, at = self.folded.source, self.folded.origin(position)
         after = source[at : at + 3].lstrip(" \t")

@@ -166,7 +166,7 @@ class Scan:
         if entry.rule in ("abbreviation", "before name"):
             return True
         after = self.text[end + 1 : end + 2]
-        return entry.rule == "after name" and after not in ("", "\n") and not self.runs._closes(end + 1)
+        return entry.rule == "after name" and after not in ("", "\n") and not self.runs.ends_a_sentence(end + 1)
 
 
 def cased(word: str, like: str) -> str:
