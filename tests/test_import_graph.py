@@ -10,9 +10,10 @@ from pathlib import Path
 import recuse
 
 FLOW = [
-    "errors", "types", "assets", "extras", "verdict", "prompts", "library", "pairs", "asks", "prices", "weights",
-    "backends", "ledger", "judge", "judgements", "recorded", "perturb", "stats", "effects", "audits", "gate", "report",
-    "run", "lab", "conclude", "known", "plan", "examine", "reexamine", "discovery", "cli",
+    "errors", "types", "assets", "extras", "stats", "verdict", "prompts", "library", "pairs", "blinding",
+    "counterfactual", "asks", "prices", "weights", "backends", "ledger", "judge", "judgements", "recorded", "perturb",
+    "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap", "conclude", "known", "plan", "examine",
+    "reexamine", "discovery", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 
