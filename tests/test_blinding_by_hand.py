@@ -71,6 +71,21 @@ def test_a_name_goes_in_whatever_form_people_write_it(text: str, name: str, expe
 
 
 @pytest.mark.parametrize(
+    ("given", "family"),
+    [
+        ("Anne", "Baker"),
+        ("Anne", "O'Brien"),
+        ("Ludwig", "van Beethoven"),
+        ("Maria", "de la Cruz"),
+        ("José", "García López"),
+    ],
+)
+def test_a_name_turned_around_is_one_name_however_many_parts_its_family_name_has(given: str, family: str) -> None:
+    found = Redactor().redact({"t": f"{family}, {given} applied."}, (f"{given} {family}",))
+    assert found.texts["t"] == "[PERSON_1] applied."
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (

@@ -113,7 +113,7 @@ class Runs:
         if sign == ",":
             turned = owners & self.index.turned.get((part.token, after.token), _NONE)
             initial = len(after.token) == 1 and self.text[after.end : after.end + 1] == "." and not after.lower
-            return after if len(parts) == 1 and (turned or initial) else None
+            return after if turned or (initial and len(parts) == 1) else None
         return after
 
     def _initial(self, part: _Part) -> bool:
@@ -150,8 +150,8 @@ class Runs:
     def _whole(self, parts: list[_Part]) -> int:
         """How many of the first parts make up a whole name."""
         tokens = tuple(part.token for part in parts)
-        turned = (*tokens[1:], tokens[0])
-        if turned in self.index.whole and not (parts[0].lower and self._ordinary(parts[0])):
+        turned = any((*tokens[n:], *tokens[:n]) in self.index.whole for n in range(1, len(tokens)))  # "O'Brien, Anne"
+        if turned and not (parts[0].lower and self._ordinary(parts[0])):
             return len(tokens)
         return next((n for n in range(len(tokens), 0, -1) if tokens[:n] in self.index.whole), 0)
 

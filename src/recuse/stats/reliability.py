@@ -5,7 +5,7 @@ AAAI): the mean over all statements of the distance, in each bin, between the me
 true. It is never negative, so that chance pushes it up: a perfectly calibrated source shows 0.12 at 60 statements in
 ten bins. Hence the interval reaches down to 0 unless sign flips of whole groups say that the error is more than chance,
 and below the estimate the bootstrap's own excess over the estimate is taken off. Measured coverage of the 95 %
-interval, ten bins, 400 samples each: 0.94 to 0.96 without any error; 0.89 to 0.93 at 60 statements and 0.90 to 0.97 at
+interval, ten bins, 400 samples each: 0.94 to 0.96 without any error; 0.88 to 0.94 at 60 statements and 0.89 to 0.97 at
 200 with errors of 0.05 to 0.13; 0.94 to 0.97 at 1,000.
 """
 
