@@ -129,6 +129,19 @@ ENTRIES = {
         {"first": AB, "second": ["x", "y", "y", "y", "x", "y", "x", None], "groups": GROUPS},
         (), (), ("first", "second", "groups"), may_miss=("first", "second"),
     ),
+    "kappa_change": Entry(
+        {"before": AB, "after": ["x", "y", "y", "y", "x", "y", "x", "x"], "reference": PAIRS[::-1], "groups": GROUPS,
+         "labels": ["x", "y", "p", "q", "r", "s"]},
+        (), (), ("before", "after", "reference", "groups"), may_miss=("before", "after", "reference"),
+    ),
+    "reliability_curve": Entry(
+        {"probabilities": [0.1, 0.7, 0.3, 0.9, 0.2, 0.8, 0.4, 0.6], "outcomes": Y}, ("probabilities", "outcomes"),
+        any_scale=False,
+    ),
+    "expected_calibration_error": Entry(
+        {"probabilities": [0.1, 0.7, 0.3, 0.9, 0.2, 0.8, 0.4, 0.6], "outcomes": Y, "groups": GROUPS, "resamples": 200},
+        ("probabilities", "outcomes"), (), ("groups",), any_scale=False,
+    ),
     "alarm_table": Entry(
         {"sizes": [50, 100], "slices": [2, 3], "rate": 0.5},
         numbers=("rate", "true_ratio", "ratio"), optional=("true_ratio",),

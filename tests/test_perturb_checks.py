@@ -168,7 +168,8 @@ def test_the_verifier_sees_both_texts_and_the_reference_as_data() -> None:
     assert (ask.view, ask.arm, ask.labels, ask.schema) == ("text", "bias:certainty", (), prompt.schema)
     assert all(part in shown for part in (BEFORE, AFTER, PAIR.chosen, "Mercury"))
     assert shown.count("</second_text>") == 1
-    assert read_verify(reply(shown)) == ()  # the example in the prompt is itself a readable reply
+    rules = ask.messages[0].content
+    assert read_verify(reply(rules)) == ()  # the example in the prompt is itself a readable reply
 
 
 @pytest.mark.parametrize(

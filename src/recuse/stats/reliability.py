@@ -77,6 +77,8 @@ def expected_calibration_error(
     cells = np.bincount(codes * bins + _places(p, bins), weights=p - y, minlength=units * bins)
     gaps = cells.reshape(units, bins).astype(np.float64)
     sizes = np.bincount(codes).astype(np.float64)
+    order = np.lexsort(np.column_stack([gaps.round(12), sizes]).T)  # whatever the order of the rows
+    gaps, sizes = gaps[order], sizes[order]
     estimate = float(np.abs(gaps.sum(axis=0)).sum() / sizes.sum())
     if units < 2:
         return Estimate(estimate, None, p.size, units, method, level, reason="one group gives no interval")
