@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from pathlib import Path
+from typing import Any
 
-from recuse.errors import UsageError
+from recuse.errors import InputError, UsageError
 
 _PACKAGE = Path(__file__).parent
 
@@ -32,3 +34,15 @@ def data(name: str) -> Path:
 def digest(content: bytes) -> str:
     """Short name of some content: the first 16 hex digits of its SHA-256."""
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+def read_toml(path: Path, *, hint: str) -> dict[str, Any]:
+    """The content of a TOML file of the user's. Raises InputError, with `hint` where it cannot be read at all."""
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, hint=hint) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 (byte {error.start})", path=path, hint="Save the file as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not TOML: {error}", path=path, hint="Correct it.") from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from recuse.assets import read_toml
 from recuse.errors import InputError, UsageError
 
 
@@ -67,14 +67,7 @@ def load_signals(path: str | Path) -> tuple[Signal, ...]:
     Raises InputError for a file that is none such.
     """
     path = Path(path)
-    try:
-        tables: dict[str, Any] = tomllib.loads(path.read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", path=path, hint="Check the name.") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 (byte {error.start})", path=path, hint="Save the file as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not TOML: {error}", path=path, hint="Correct it.") from None
+    tables = read_toml(path, hint="Check the name.")
     found = []
     for kind, table in tables.items():
         try:

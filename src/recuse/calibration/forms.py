@@ -16,6 +16,7 @@ flat already.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,3 +152,16 @@ def _add(answers: dict[str, dict[str, Any]], name: str, value: Any, user: Any, s
         return
     who = f"response {place}" if user in (None, "None", "") else as_text(user)
     answers.setdefault(who, {})[name] = None if state == "discarded" else value
+
+
+def rating_in(row: Row, column: str, value: object) -> float | None:
+    """The number in a cell of ratings, None where it is empty. Raises InputError for what is no finite number."""
+    if value is None or value == "" or value != value:
+        return None
+    try:
+        number = math.nan if isinstance(value, bool) else float(str(value))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise row.fail(f"{as_text(value)[:40]!r} is no rating", field=column, hint="Give a number, or leave it empty.")
+    return number

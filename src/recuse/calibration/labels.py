@@ -10,7 +10,6 @@ by their text, so that answers shuffled for the people need no key. Two ratings 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from recuse.assets import digest
-from recuse.calibration.forms import ANNOTATOR, LabelRows, read_label_rows
+from recuse.calibration.forms import ANNOTATOR, LabelRows, rating_in, read_label_rows
 from recuse.errors import InputError, UsageError
 from recuse.prompts import transcript
 from recuse.recorded.rows import Row, as_text
@@ -254,24 +253,14 @@ def _are_ratings(columns: Sequence[str]) -> bool:
 
 
 def _by_rating(row: Row, columns: Sequence[str]) -> _Word:
-    numbers = []
-    for column in columns:
-        value = row.get(column)
-        if value is None or value == "" or value != value:
-            return "abstain"
-        try:
-            number = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number):
-            raise row.fail(
-                f"{as_text(value)[:40]!r} is no rating", field=column, hint="Give a number, or leave it empty."
-            )
-        numbers.append(number)
-    if numbers[0] == numbers[1]:
+    one, two = (rating_in(row, column, row.get(column)) for column in columns)
+    if one is None or two is None:
+        return "abstain"
+    if one == two:
         return "tie"
-    first, second = ("chosen", "rejected") if columns[0].endswith("_chosen") else ("A", "B")
-    return first if numbers[0] > numbers[1] else second  # type: ignore[return-value]
+    if columns[0].endswith("_chosen"):
+        return "chosen" if one > two else "rejected"
+    return "A" if one > two else "B"
 
 
 def _same(row: Row, before: Row, person: str, old: Preference | None, new: Preference | None) -> None:

@@ -6,7 +6,6 @@ people among themselves are Krippendorff's alpha of the same distance ("interval
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from statistics import median_low
@@ -14,10 +13,9 @@ from statistics import median_low
 from recuse import stats
 from recuse.audits.measure import Measure, unmeasured
 from recuse.calibration.agree import KAPPA
-from recuse.calibration.forms import ANNOTATOR, read_label_rows
+from recuse.calibration.forms import ANNOTATOR, rating_in, read_label_rows
 from recuse.calibration.verdict import Decided, KappaRule, decide_kappa
 from recuse.errors import InputError, UsageError
-from recuse.recorded.rows import Row, as_text
 from recuse.types import Finding
 
 Ratings = Mapping[str, Mapping[str, float | None]]  # item -> person -> rating; None: abstained
@@ -46,23 +44,11 @@ def load_ratings(
             value, whose = row.get(name), person if len(column) == 1 else f"{person} {name}" if who else name
             said = enumerate(value, start=1) if isinstance(value, list) else [(0, value)]
             for place, one in said:
-                by, rating = f"{whose} {place}" if place else whose, _number(row, name, one)
+                by, rating = f"{whose} {place}" if place else whose, rating_in(row, name, one)
                 if by in given and given[by] != rating:
                     raise row.fail(f"{rating} here, and {given[by]} by the same person before", field=name)
                 given[by] = rating
     return found
-
-
-def _number(row: Row, column: str, value: object) -> float | None:
-    if value is None or value == "" or value != value:
-        return None
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise row.fail(f"{as_text(value)[:40]!r} is no rating", field=column, hint="Give a number, or leave it empty.")
-    return number
 
 
 def calibrate_ratings(

@@ -52,7 +52,6 @@ answers = ["Canberra", "Sydney", "Perth"]
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -178,15 +177,7 @@ class CounterfactualPlan(_Model):
 def load_plan(path: Path | str) -> CounterfactualPlan:
     """The plan at `path`. Raises InputError naming the file, the key and what to do."""
     path = Path(path)
-    try:
-        content = tomllib.loads(path.read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path, hint="Give a plan in TOML.") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 (byte {error.start})", path=path, hint="Save the plan as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not TOML: {error}", path=path, hint="Correct it.") from None
-    return read_plan(content, path)
+    return read_plan(assets.read_toml(path, hint="Give a plan in TOML."), path)
 
 
 def read_plan(content: Mapping[str, object], path: object = "plan") -> CounterfactualPlan:
