@@ -18,6 +18,7 @@ from recuse.cli.discover import discover
 from recuse.cli.ledger import ledger
 from recuse.cli.library import library
 from recuse.cli.parse import parse
+from recuse.cli.probe import probe
 from recuse.errors import RecuseError
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app.add_typer(calibrate, name="calibrate")
 app.add_typer(discover, name="discover")
 app.add_typer(ledger, name="ledger")
 app.add_typer(library, name="library")
+app.add_typer(probe, name="probe")
 
 
 def _version(shown: bool) -> None:

@@ -1,4 +1,5 @@
-"""The judge and the teacher of a run: each behind its own ledger, in memory only while it is at work."""
+"""The models of a run (judge, teacher, the product under test): each behind its own ledger, in memory only while it is
+at work."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from recuse.ledger import Ledger
 from recuse.prices import Price
 from recuse.types import Ask, Call, Reply
 
-Role = Literal["judge", "teacher"]
+Role = Literal["judge", "teacher", "product"]
 Send = Callable[[Sequence[Ask]], list[Answered]]
-LEDGERS: dict[Role, str] = {"judge": "ledger.sqlite", "teacher": "teacher.sqlite"}
+LEDGERS: dict[Role, str] = {"judge": "ledger.sqlite", "teacher": "teacher.sqlite", "product": "product.sqlite"}
 _HEAVY = frozenset({"vllm", "hf", "hf-reward", "llamacpp"})
 Watch = Callable[[str, int, int, float], None]  # phase, replies of it so far, asks of it, cost of the run so far
 
@@ -60,10 +61,10 @@ def describe_teacher(teacher: Model, judge: Model) -> Described | None:
 
 @dataclass
 class Engines:
-    """`ask` sends asks to one of the two models and gives every reply back in the order of the asks.
+    """`ask` sends asks to one of the models and gives every reply back in the order of the asks.
 
-    Of two models that hold their weights in this process one is in memory at a time: the other is closed first, and
-    opened again when its turn comes, once a phase.
+    Of models that hold their weights in this process one is in memory at a time: another is closed first, and opened
+    again when its turn comes, once a phase.
     """
 
     models: dict[Role, Model]
@@ -73,7 +74,7 @@ class Engines:
     watch: Watch = lambda phase, done, total, cost: None
     caches: dict[Role, Path] = field(default_factory=dict)  # ledgers that runs share: read first, and added to
     lent: dict[Role, Path] = field(default_factory=dict)  # ledgers of other runs: read first, and left as they are
-    spends: dict[Role, Spend] = field(default_factory=lambda: {"judge": Spend(), "teacher": Spend()})
+    spends: dict[Role, Spend] = field(default_factory=lambda: {role: Spend() for role in LEDGERS})
     opened: int = 0  # how often a model was loaded
     _open: dict[Role, Backend] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -105,8 +106,7 @@ class Engines:
     def backend(self, role: Role) -> Backend:
         """The backend of a role, alone in memory where it must be."""
         if role not in self._open:
-            other: Role = "teacher" if role == "judge" else "judge"
-            if other in self._open:
+            for other in list(self._open):
                 if same(self.models[other], self.models[role]):
                     return self._open[other]
                 if heavy(self.models[other].name) and heavy(self.models[role].name):
