@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from recuse import assets
 from recuse.asks import Design, make_asks
 from recuse.backends import Backend, Capabilities, Options, open_backend
+from recuse.blinding.pairs import Blinds
 from recuse.effects.accept import MIN_SHAMS
 from recuse.errors import UsageError
 from recuse.gate import Gate, check_gate, load_gate
@@ -58,6 +59,7 @@ class AuditConfig:
     cache: Path | None = None
     prices: Path | None = None
     max_cost: float | None = None
+    blinds: Blinds | None = None  # what is taken out of the texts before the judge sees them
     biases: tuple[str, ...] = ()  # ids of the library, or "all": what is put into the wrong answers and tested
     library: Path | None = None
     teacher: str | None = None  # who rewrites; None: biases are put in by rule
@@ -172,6 +174,9 @@ def plan_audit(config: AuditConfig) -> Plan:
         seed=config.seed, on_bad="skip" if config.skip_bad else "error",
     )  # fmt: skip
     named = load_prompt(config.prompt)
+    said: list[str] = []
+    if config.blinds is not None:
+        pairs, said = config.blinds.blinded(pairs)
     biases = _biases(config)
     ids = gateable(biases)
     check_gate(named_gate(config.gate)[0], domains=list(pairs.domains), also=ids, path=config.gate)
@@ -179,7 +184,7 @@ def plan_audit(config: AuditConfig) -> Plan:
     taught = describe_teacher(*_models(config)) if config.teacher else None  # first: see there
     backend = open_backend(config.judge, config.options)
     can = backend.capabilities
-    notes = list(pairs.notes)
+    notes = [*pairs.notes, *said]
     prompt = named if can.explains else None
     if prompt is None:
         notes.append("A reward model: each answer is scored alone, so position cannot matter; no prompt is used.")

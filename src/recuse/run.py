@@ -25,7 +25,7 @@ _CONFIG = "run.toml"
 _OURS = {
     _CONFIG,
     "run.lock",
-    *(f"{name}.sqlite{end}" for name in ("ledger", "teacher") for end in ("", "-wal", "-shm")),
+    *(f"{name}.sqlite{end}" for name in ("ledger", "teacher", "product") for end in ("", "-wal", "-shm")),
 }
 
 

@@ -226,17 +226,7 @@ class _Names:
         if self.column is None:
             return ()
         value = tables.value_in(row, self.column, path=self.source, number=number)
-        where: dict[str, Any] = {"path": self.source, "row": number, "field": self.column}
-        if isinstance(value, str):
-            value = _parted(value, where)
-        if value is None:
-            return ()
-        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise InputError("this is no list of names", **where, hint='Give a list of texts, such as ["Anna Smith"].')
-        for place, name in enumerate(value, 1):
-            if problem := _problem(self.redactor, name):
-                raise InputError(f"name {place} {problem}", **where, hint="Correct or remove the name.")
-        return tuple(value)
+        return names_in(value, self.redactor, path=self.source, row=number, field=self.column)
 
     def _detected(self, texts: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
         if self.detector is None:
@@ -244,6 +234,23 @@ class _Names:
         found = iter(self.detector.find([text for own in texts for text in own.values()]))
         proposed = [[name for _ in own for name in next(found)] for own in texts]
         return [tuple(name for name in names if _problem(self.redactor, name) is None) for names in proposed]
+
+
+def names_in(value: Any, redactor: Redactor, **where: Any) -> tuple[str, ...]:
+    """The names that a cell holds: a list, a JSON list, or parted by semicolons; None and an empty cell name nobody.
+
+    `where` tells the path, row and field. Raises InputError for what is no list, and for a name that cannot be used.
+    """
+    if isinstance(value, str):
+        value = _parted(value, where)
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise InputError("this is no list of names", **where, hint='Give a list of texts, such as ["Anna Smith"].')
+    for place, name in enumerate(value, 1):
+        if problem := _problem(redactor, name):
+            raise InputError(f"name {place} {problem}", **where, hint="Correct or remove the name.")
+    return tuple(value)
 
 
 def _parted(value: str, where: Mapping[str, Any]) -> Any:

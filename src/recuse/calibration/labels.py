@@ -88,7 +88,7 @@ class Labels:
 
 def known_pairs(pairs: PairSet, *, key: str | None = None, content: bool = True) -> list[Known]:
     """The pairs as labels see them. Raises UsageError for a key column that the pairs do not have."""
-    keys = pairs.column(key) if key is not None else [None] * len(pairs)
+    keys = pairs.of_source(key) if key is not None else [None] * len(pairs)
     return [
         Known(
             pair.id,

@@ -25,6 +25,7 @@ _GIVEN_WITH_JUDGE: dict[str, object] = {
     "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0", "max_tokens": None, "choice": False,
     "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False, "biases": None,
     "library": None, "teacher": None, "teacher_base_url": None, "shams": 10, "run_code": False,
+    "names": None, "names_file": None, "signals": None,
 }  # fmt: skip
 _GIVEN_WITH_VERDICTS: dict[str, object] = {"where": None, "format": None, "recorded": False, "text_format": "bracket"}
 _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
@@ -58,6 +59,9 @@ def audit(
     prices: options.Prices = None,
     cache: options.Cache = None,
     dry_run: options.DryRun = False,
+    names: options.Names = None,
+    names_file: options.NamesFile = None,
+    signals: options.Signals = None,
     biases: options.Biases = None,
     library: options.Library = None,
     teacher: options.Teacher = None,
@@ -80,6 +84,7 @@ def audit(
 
     Exit codes: 0 fit, 1 recuse, 3 inconclusive; 2 usage, 4 incomplete and resumable, 130 interrupted.
     """
+    from recuse.blinding.pairs import Blinds
     from recuse.plan import AuditConfig
     from recuse.reexamine import RecordedConfig, audit_recorded
 
@@ -102,6 +107,7 @@ def audit(
         columns=columns_of(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
         options=reached, biases=names_of(biases), library=library, teacher=teacher,
         teacher_options=replace(reached, base_url=teacher_base_url), shams=shams, run_code=run_code,
+        blinds=Blinds(names, names_file, signals) if names or names_file or signals else None,
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet)
 

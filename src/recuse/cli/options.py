@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 _JUDGE, _WHAT, _RUN, _COST, _OUT = "The judge", "What it is asked", "The run", "Cost", "Output"
-_RECORDED, _TRUST, _BIASES = "Recorded verdicts", "Trust", "Known biases"
+_RECORDED, _TRUST, _BIASES, _BLIND = "Recorded verdicts", "Trust", "Known biases", "Blinding"
 
 
 def option(*names: str, group: str, help: str, **more: Any) -> Any:
@@ -103,6 +103,16 @@ Prices = Annotated[
 ]
 Cache = Annotated[Path | None, option("--cache", group=_COST, help="A ledger file that several runs share.")]
 DryRun = Annotated[bool, option("--dry-run", group=_COST, help="Say calls, tokens and money, and ask nothing.")]
+Names = Annotated[
+    str | None,
+    option("--names", group=_BLIND, help="Column with a list of the names in a pair: the judge sees blinded texts."),
+]
+NamesFile = Annotated[
+    Path | None, option("--names-file", group=_BLIND, help="Names for all pairs, one a line; also without --names.")
+]
+Signals = Annotated[
+    Path | None, option("--signals", group=_BLIND, help="TOML: further words that give a group away (schools, clubs).")
+]
 Biases = Annotated[
     str | None,
     option("--biases", group=_BIASES, help="Put these biases into wrong answers and test them: ids by commas, or all."),

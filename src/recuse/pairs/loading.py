@@ -185,17 +185,21 @@ def _item(number: int, row: dict[str, Any] | BadRow, form: Preset, by: str | Non
 
 
 def _meta(row: Row, form: Preset) -> dict[str, Any]:
-    """The single values beside what the preset reads, and the lists of tests for code."""
+    """The single values beside what the preset reads, lists of texts (such as names), and the lists of tests for code."""
     return {
         key: value
         for key, value in row.items()
         if key not in form.taken
-        and (isinstance(value, str | int | float) or (key in _TESTS and isinstance(value, list)))
+        and (isinstance(value, str | int | float) or (isinstance(value, list) and (key in _TESTS or _are_texts(value))))
         and not _is_nan(value)
     }
 
 
 _TESTS = frozenset({"tests", "test_list"})  # see perturb.code.run_tests
+
+
+def _are_texts(value: list[Any]) -> bool:
+    return all(isinstance(item, str) for item in value)
 
 
 def _is_nan(value: object) -> bool:

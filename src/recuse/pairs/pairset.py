@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recuse import assets
 from recuse.errors import UsageError
 from recuse.pairs.store import Store, Writer
+from recuse.prompts import canonical
 from recuse.types import Message, Pair
 
 if TYPE_CHECKING:
@@ -82,16 +83,26 @@ class PairSet:
         `name` is a field of Pair that holds text, "row" (the row of the source) or a key of Pair.meta. Raises
         UsageError for another name.
         """
+        return self._as_array(self._take(name).to_pylist() if name in _COLUMNS else self._meta(name))
+
+    def of_source(self, name: str) -> np.ndarray:
+        """The same where the user names a column of the file: its own `id` or `row` comes before ours."""
+        if name not in _COLUMNS:
+            return self.column(name)
+        return self._as_array(self._meta(name, else_=self._take(name).to_pylist()))
+
+    def _meta(self, name: str, *, else_: list[Any] | None = None) -> list[Any]:
+        metas = [json.loads(meta) for meta in self._take("meta").to_pylist()]
+        if any(name in meta for meta in metas):
+            return [meta.get(name) for meta in metas]
+        if else_ is None:
+            known = ", ".join([*_COLUMNS, *sorted(set().union(*metas))])
+            raise UsageError(f"The pairs have no column {name!r}.", hint=f"They have: {known}.")
+        return else_
+
+    def _as_array(self, values: list[Any]) -> np.ndarray:
         import numpy as np
 
-        if name in _COLUMNS:
-            values = self._take(name).to_pylist()
-        else:
-            metas = [json.loads(meta) for meta in self._take("meta").to_pylist()]
-            if not any(name in meta for meta in metas):
-                known = ", ".join([*_COLUMNS, *sorted(set().union(*metas))])
-                raise UsageError(f"The pairs have no column {name!r}.", hint=f"They have: {known}.")
-            values = [meta.get(name) for meta in metas]
         found = np.empty(len(values), dtype=object)
         found[:] = values
         return found
@@ -100,20 +111,22 @@ class PairSet:
         """The same pairs with the prompt, the answers and the reference that `change` gives each; the rest stays.
 
         Ids and groups stay those of the source, so that results find back to it. `by` names the change and goes into
-        the hash.
+        the hash, as do the new texts.
         """
         import numpy as np
 
-        writer = Writer()
+        writer, read = Writer(), hashlib.sha256()
         for row in self._store.rows(self._index):
             pair = change(_pair(row))
             talk = None if isinstance(pair.prompt, str) else [asdict(message) for message in pair.prompt]
             texts = {"chosen": pair.chosen, "rejected": pair.rejected, "reference": pair.reference}
-            writer.add({**row, **texts, "prompt": json.dumps(talk) if talk else pair.prompt})
+            written = {**row, **texts, "prompt": json.dumps(talk) if talk else pair.prompt}
+            read.update(canonical([row["id"], written["prompt"], *texts.values()]).encode())
+            writer.add(written)
         store = writer.finish()
         return PairSet(
             store, np.arange(len(store)), source=self.source, preset=self.preset,
-            hash=assets.digest(f"{self.hash} {by}".encode()), groups=self.groups, balance=self.balance,
+            hash=assets.digest(f"{self.hash} {by} {read.hexdigest()}".encode()), groups=self.groups, balance=self.balance,
             notes=list(self.notes),
         )  # fmt: skip
 

@@ -1,0 +1,91 @@
+"""Blinding inside a judged run: what the judge is shown holds no name and no listed sign of a group, or nothing is asked.
+
+Ids, groups and gold stay those of the pairs as they are, so that results find back to their source.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recuse.blinding.files import names_in, read_names
+from recuse.blinding.redact import Redactor
+from recuse.blinding.settings import BlindSettings, Signal, load_signals
+from recuse.blinding.verify import find_leaks
+from recuse.errors import InputError
+from recuse.pairs import PairSet
+from recuse.types import Message, Pair
+
+_WORDS = {"person": "names", "pronoun": "pronouns", "title": "titles", "gender": "gendered words", "noun": "nouns"}
+
+
+@dataclass(frozen=True)
+class Blinds:
+    """Where the names of a pair come from: a column of its source, a list for all pairs, both or neither."""
+
+    names: str | None = None
+    names_file: Path | None = None
+    signals: Path | None = None
+
+    def redactor(self) -> Redactor:
+        return Redactor(BlindSettings(), self._signals())
+
+    def _signals(self) -> Sequence[Signal]:
+        return load_signals(self.signals) if self.signals else ()
+
+    def blinded(self, pairs: PairSet) -> tuple[PairSet, list[str]]:
+        """The pairs as the judge is to see them, and sentences for the report.
+
+        Raises InputError for names that cannot be used, and where the check finds something left, by pair and kind;
+        UsageError for a names column that the pairs do not have.
+        """
+        settings, signals, redactor = BlindSettings(), self._signals(), self.redactor()
+        listed = read_names(self.names_file) if self.names_file else ()
+        counts, touched, alike = Counter[str](), 0, 0
+        rows = iter(pairs.column("row"))
+        given = iter(pairs.of_source(self.names) if self.names else [None] * len(pairs))
+
+        def change(pair: Pair) -> Pair:
+            nonlocal touched, alike
+            row = next(rows)
+            names = (*names_in(next(given), redactor, path=pairs.source, row=row, field=self.names), *listed)
+            found = redactor.redact(_texts(pair), names)
+            for field, text in found.texts.items():
+                for leak in find_leaks(text, names, settings=settings, signals=signals):
+                    raise InputError(
+                        f"blinding left a {leak.kind} at character {leak.offset} of the {field.partition(' ')[0]}",
+                        path=pairs.source, row=row, hint="Nothing was asked. Name it with --signals, or report it.",
+                    )  # fmt: skip
+            counts.update(span.kind for span in found.spans)
+            touched += bool(found.spans)
+            alike += found.texts["chosen"] == found.texts["rejected"]
+            return _with(pair, found.texts)
+
+        shown = pairs.changed(change, by="blinded")
+        return shown, _said(counts, touched, alike)
+
+
+def _texts(pair: Pair) -> dict[str, str]:
+    """All that a judge may be shown of a pair, by field."""
+    turns = [pair.prompt] if isinstance(pair.prompt, str) else [message.content for message in pair.prompt]
+    asked = {f"prompt {i}": text for i, text in enumerate(turns)}
+    return asked | {"chosen": pair.chosen, "rejected": pair.rejected, "reference": pair.reference or ""}
+
+
+def _with(pair: Pair, texts: Mapping[str, str]) -> Pair:
+    said = iter(text for field, text in texts.items() if field.startswith("prompt "))
+    prompt = next(said) if isinstance(pair.prompt, str) else tuple(Message(m.role, next(said)) for m in pair.prompt)
+    reference = None if pair.reference is None else texts["reference"]
+    return replace(pair, prompt=prompt, chosen=texts["chosen"], rejected=texts["rejected"], reference=reference)
+
+
+def _said(counts: Counter[str], pairs: int, alike: int) -> list[str]:
+    if not counts:
+        return ["Blinding found nothing to take out of the texts that the judge sees."]
+    listed = ", ".join(f"{n:,} {_WORDS.get(kind, kind.removeprefix('signal:'))}" for kind, n in counts.most_common())
+    said = [f"The judge saw {pairs:,} pairs blinded ({listed} replaced); a second check found nothing left."]
+    if alike:
+        said.append(f"In {alike:,} pairs the two answers are one text once blinded: there the judge can only guess.")
+    return said
