@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, isfinite
+from math import exp
 
 from recuse.types import Outcome, Reply, Verdict
 from recuse.verdict.menu import Menu, menu_of
@@ -28,40 +30,73 @@ def _spellings(spec: Spec) -> dict[str, Outcome]:
     return found
 
 
-def read_logprobs(reply: Reply, menu: Menu) -> Verdict | None:
-    """The verdict of the first token's probabilities; None without usable ones, so that the text decides.
+@dataclass(frozen=True, slots=True)
+class FirstToken:
+    """What the alternatives at the first token give to each outcome, and what they leave open."""
 
-    `p_first` is P(first) / (P(first) + P(second)), each summed over all spellings; `outside` is the rest beside all
-    labels. A label that is not listed has at most the smallest probability of another listed token, and at most the
-    mass that the list leaves over: it counts as that bound, and `bounded` says so. A single listed token says nothing
-    of the others. The most probable label is the outcome. With less than `ENOUGH` on the labels there is no outcome
-    and no `p_first`.
+    mass: dict[Outcome, float]  # summed over all spellings of a label
+    smallest: float  # probability of the least of the other listed tokens; 1 without any
+    others: float  # probability of all other listed tokens
+
+    @property
+    def labels(self) -> float:
+        return sum(self.mass.values())
+
+    @property
+    def outside(self) -> float:
+        return max(0.0, 1.0 - self.labels)
+
+    @property
+    def bounded(self) -> bool:
+        return min(self.mass["A"], self.mass["B"]) == 0.0
+
+    @property
+    def p_first(self) -> float:
+        """P(first) / (P(first) + P(second)). A label that is not listed has at most the smallest probability of
+        another listed token, and at most the mass that the list leaves over: it counts as that bound."""
+        first, second = self.mass["A"], self.mass["B"]
+        bound = max(min(self.smallest, 1.0 - self.labels - self.others), _TINY)
+        first, second = first or min(bound, second or 1.0), second or min(bound, first or 1.0)
+        return min(max(first / (first + second), _TINY), 1.0 - _TINY)
+
+
+def first_token(reply: Reply, outcome_of: Callable[[str], Outcome | None]) -> FirstToken | None:
+    """The alternatives of `reply`, each token put down to an outcome or to none.
+
+    None where they say nothing: without any, with a single one, which says nothing of the others, and with a NaN.
     """
     if not reply.logprobs or len(reply.logprobs) < 2:
         return None
-    spellings = _spellings(menu.spec)
     mass: dict[Outcome, float] = {"A": 0.0, "B": 0.0, "tie": 0.0}
     smallest, others = 1.0, 0.0
     for token, logprob in reply.logprobs:
         if logprob != logprob:  # NaN
             return None
         probability = exp(min(logprob, 0.0)) if logprob > _NOTHING else 0.0
-        outcome = spellings.get(token)
+        outcome = outcome_of(token)
         if outcome is not None:
             mass[outcome] += probability
         elif probability > 0.0:
             smallest, others = min(smallest, probability), others + probability
-    labels = sum(mass.values())
-    outside = max(0.0, 1.0 - labels)
-    if labels < ENOUGH or not isfinite(labels):
-        return Verdict(outside=outside, why=f"only {labels:.3f} of the first token's probability on labels")
-    first, second = mass["A"], mass["B"]
-    bound = max(min(smallest, 1.0 - labels - others), _TINY)
-    bounded = min(first, second) == 0.0
-    first, second = first or min(bound, second or 1.0), second or min(bound, first or 1.0)
-    p_first = min(max(first / (first + second), _TINY), 1.0 - _TINY)
+    return FirstToken(mass, smallest, others)
+
+
+def read_logprobs(reply: Reply, menu: Menu) -> Verdict | None:
+    """The verdict of the first token's probabilities; None without usable ones, so that the text decides.
+
+    `p_first` is that of `FirstToken`, and `bounded` says that one label was not listed; `outside` is the rest beside
+    all labels. The most probable label is the outcome. With less than `ENOUGH` on the labels there is no outcome and
+    no `p_first`.
+    """
+    found = first_token(reply, _spellings(menu.spec).get)
+    if found is None:
+        return None
+    mass, outside = found.mass, found.outside
+    if found.labels < ENOUGH:
+        return Verdict(outside=outside, why=f"only {found.labels:.3f} of the first token's probability on labels")
     ranked = sorted(mass, key=lambda outcome: -mass[outcome])
     best: Outcome = ranked[0] if mass[ranked[0]] > mass[ranked[1]] else "tie"
+    p_first, bounded = found.p_first, found.bounded
     return Verdict(
         outcome=best,
         p_first=p_first,
