@@ -25,8 +25,8 @@ _HOLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
 _ROLE = re.compile(r"^@(system|user|assistant)[ \t]*$", re.MULTILINE)
 _ROLE_LIKE = re.compile(r"^[ \t]*@\w+[ \t]*:?[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<([a-z][a-z0-9_]*)>")
-Kind = Literal["pairwise", "pointwise", "listwise", "rewrite", "verify", "explain", "extract", "merge"]
-_HOLES = {
+Kind = Literal["pairwise", "pointwise", "listwise", "rewrite", "verify", "explain", "extract", "merge", "probe"]
+_HOLES = {  # those of a probe are free: the code that sends one knows what it shows
     "pairwise": {"question", "first", "second", "reference"},
     "pointwise": {"question", "answer", "reference"},
     "listwise": {"question", "first", "second", "third"},
@@ -51,7 +51,7 @@ class _Labels(BaseModel):
     first: str = "A"
     second: str = "B"
     tie: str | None = None
-    third: str | None = None  # of a listwise prompt; it takes the place of the tie's in `Spec`
+    third: str | None = None  # of a listwise prompt or a probe; it takes the place of the tie's in `Spec`
 
 
 class _FrontMatter(BaseModel):
@@ -138,20 +138,21 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
     _check_roles(parts[2], path, before=text.count("\n", 0, len(text) - len(parts[2])))
     body = parts[2].strip("\n")
     holes = frozenset(_HOLE.findall(body))
-    if unknown := holes - _HOLES[head.kind]:
+    if unknown := holes - _HOLES.get(head.kind, holes):
         allowed = ", ".join(sorted(_HOLES[head.kind]))
         raise InputError(
             f"unknown hole {{{{{min(unknown)}}}}}", path=path, hint=f"A {head.kind} prompt may use: {allowed}."
         )
-    if absent := _NEEDED[head.kind] - holes:
+    if absent := _NEEDED.get(head.kind, set()) - holes:
         raise InputError(
             f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the model never sees what it is asked about."
         )
     labels = head.labels
-    if (labels.third is None) == (head.kind == "listwise") or (labels.third and labels.tie):
+    free = head.kind == "probe"
+    if (not free and (labels.third is None) == (head.kind == "listwise")) or (labels.third and labels.tie):
         raise InputError(
-            "a listwise prompt has a third label and no tie, no other prompt has one", path=path, field="labels.third",
-            hint="Correct the front matter.",
+            "a listwise prompt has a third label and no tie, a probe may have one, no other prompt has one", path=path,
+            field="labels.third", hint="Correct the front matter.",
         )  # fmt: skip
     if labels.third is not None:
         labels = _Labels(first=labels.first, second=labels.second, tie=labels.third)
@@ -212,7 +213,7 @@ def _check_format(spec: Spec, kind: Kind, path: object) -> None:
     from recuse.verdict import FORMATS
 
     judging = kind in JUDGING or kind == "listwise"
-    known = sorted(FORMATS) if judging else list(_TEXT_FORMATS)
+    known = [*(sorted(FORMATS) if judging or kind == "probe" else ()), *(() if judging else _TEXT_FORMATS)]
     if spec.format not in known:
         what = "verdict format" if judging else f"format of a {kind} prompt"
         raise InputError(
