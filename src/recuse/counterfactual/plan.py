@@ -54,7 +54,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -68,11 +68,14 @@ Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_. -]*$")]
 
 
-class _Model(BaseModel):
+Form = TypeVar("Form", bound=BaseModel)
+
+
+class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class PronounSet(_Model):
+class PronounSet(Strict):
     they: Text
     them: Text
     their: Text
@@ -80,7 +83,7 @@ class PronounSet(_Model):
     themself: Text
 
 
-class Group(_Model):
+class Group(Strict):
     names: list[str] = []
     pronouns: Literal["he", "she", "they"] | PronounSet | None = None
     words: dict[str, Text] = {}
@@ -99,7 +102,7 @@ class Group(_Model):
         return PRONOUNS[self.pronouns] if self.pronouns else {}
 
 
-class Template(_Model):
+class Template(Strict):
     id: Key
     text: Text
     question: Text | None = None  # in place of the plan's
@@ -110,36 +113,36 @@ class Template(_Model):
         return any(key_of(slot) in NAME_SLOTS for slot in holes(self.text))
 
 
-class Asking(_Model):
+class Asking(Strict):
     modes: Annotated[list[Literal["pointwise", "pairwise"]], Field(min_length=1)] = ["pointwise", "pairwise"]
     pointwise: Text = "pointwise/score"
     pairwise: Text = "pairwise/label"
 
 
-class Tolerance(_Model):
+class Tolerance(Strict):
     probability: Annotated[float, Field(gt=0.0, lt=1.0, allow_inf_nan=False)] = 0.02
     score: Annotated[float, Field(gt=0.0, allow_inf_nan=False)] = 0.1
 
 
-class Floor(_Model):
+class Floor(Strict):
     names: Annotated[int, Field(ge=1)] = 2
     synonyms: dict[Text, Text] = {}
 
 
-class Written(_Model):
+class Written(Strict):
     id: Key
     question: Text
     text: Text
 
 
-class Authors(_Model):
+class Authors(Strict):
     own: list[Text] = []
     others: list[Text] = Field(min_length=1)
     shown: Text = "Written by {{author}}.\n\n{{text}}"
     texts: list[Written] = Field(min_length=1)
 
 
-class Output(_Model):
+class Output(Strict):
     id: Key
     question: Text
     own: Text
@@ -147,13 +150,13 @@ class Output(_Model):
     better: Literal["own", "other", "tie"]
 
 
-class Lineup(_Model):
+class Lineup(Strict):
     id: Key
     question: Text
     answers: list[Text] = Field(min_length=3, max_length=3)
 
 
-class CounterfactualPlan(_Model):
+class CounterfactualPlan(Strict):
     schema_: Literal[1] = Field(alias="schema")
     question: Text | None = None
     groups: dict[Key, Group] = {}
@@ -182,14 +185,24 @@ def load_plan(path: Path | str) -> CounterfactualPlan:
 
 def read_plan(content: Mapping[str, object], path: object = "plan") -> CounterfactualPlan:
     """The same from values as TOML gives them."""
+    plan = of_form(CounterfactualPlan, content, path)
+    check_plan(plan, path)
+    return plan
+
+
+def of_form(form: type[Form], content: Mapping[str, object], path: object) -> Form:
+    """`content` as a plan of that form. Raises InputError naming the first key that is not as it should be."""
     try:
-        plan = CounterfactualPlan.model_validate(content)
+        return form.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(str(first["msg"]), path=path, field=where, hint="Correct this key.") from None
+
+
+def check_plan(plan: CounterfactualPlan, path: object) -> None:
+    """Raise InputError for what a plan of the right form may still have wrong."""
     _Checks(plan, path).all()
-    return plan
 
 
 class _Checks:

@@ -55,13 +55,18 @@ def key_of(slot: str) -> str:
     return slot[0].lower() + slot[1:]
 
 
-def fill(text: str, values: Mapping[str, str]) -> tuple[str, tuple[Slot, ...]]:
-    """The text with every slot filled in one pass, so that no value can open a slot, and where the values stand."""
+def fill(text: str, values: Mapping[str, str], *, partly: bool = False) -> tuple[str, tuple[Slot, ...]]:
+    """The text with every slot filled in one pass, so that no value can open a slot, and where the values stand.
+
+    `partly`: slots that `values` does not know stay as they are.
+    """
     pieces = _HOLE.split(text)  # literal text and slots by turns
     done, at, found = [], 0, []
     for i, piece in enumerate(pieces):
         shown = piece
-        if i % 2:
+        if i % 2 and partly and key_of(piece) not in values:
+            shown = "{{" + piece + "}}"
+        elif i % 2:
             shown = values[key_of(piece)]
             if piece[0].isupper():
                 shown = shown[:1].upper() + shown[1:]
