@@ -11,13 +11,18 @@ from importlib.metadata import version
 from typing import Any
 
 from recuse.audits import Measure, Table, measure_all
+from recuse.controls import Controls
 from recuse.gate import Gate, decide
 from recuse.report.result import AuditResult
 from recuse.run import RunFolder
 from recuse.types import Finding, Judgement, Pair
 
 _CASES = 12
-_COLUMNS = ("pair", "group", "domain", "arm", "order", "repeat", "prefers", "reason", "logit", "outside", "fresh")
+_COLUMNS = {
+    "pair": "string", "group": "string", "domain": "string", "arm": "string", "order": "string", "repeat": "int32",
+    "prefers": "string", "reason": "string", "logit": "float64", "outside": "float64", "fresh": "bool",
+    "bounded": "bool", "score_chosen": "float64", "score_rejected": "float64", "gold": "bool",
+}  # fmt: skip
 
 
 def conclude(
@@ -35,16 +40,19 @@ def conclude(
     provider: Mapping[str, Any],
     cases: Sequence[Mapping[str, Any]] = (),
     extra: Sequence[Measure] = (),
+    controls: Controls | None = None,
     other: Table | None = None,
     other_name: str = "",
 ) -> AuditResult:
-    """Measure `table`, add the `extra` measures, apply `gate`, and write the results into the run folder.
+    """Measure `table`, add the `extra` measures and those of the `controls`, apply `gate`, and write the results into
+    the run folder.
 
-    `other` is a second reading of the same verdicts; its estimates stand beside those that differ. Every call is
-    recorded as a look in run.toml.
+    `judgements` are all that the run has, those of pairs without a better answer too. `other` is a second reading of
+    the same verdicts; its estimates stand beside those that differ. Every call is recorded as a look in run.toml.
     """
-    decided = decide([*measure_all(table, level=gate.level), *extra], gate)
-    findings = decided.findings
+    controls = controls or Controls()
+    decided = decide([*measure_all(table, level=gate.level), *extra, *controls.measures], gate)
+    findings = controls.mark(decided.findings)
     if other is not None:
         findings = _beside(findings, [m.finding for m in measure_all(other, level=gate.level)], other_name)
     looks = [*run.read().get("looks", []), {"at": int(time.time()), "outcome": decided.outcome, "pairs": table.n}]
@@ -54,10 +62,10 @@ def conclude(
     )  # fmt: skip
     result = AuditResult(
         judge=judge, pairs=pairs, prompt=prompt, outcome=decided.outcome, headline=decided.headline, findings=findings,
-        gate=gate.plain(), gate_name=gate_name, config=config, notes=tuple(notes), cases=tuple(cases), usage=usage,
-        looks=len(looks), folder=run.path,
+        gate=gate.plain(), gate_name=gate_name, config=config, notes=(*controls.notes, *notes), cases=tuple(cases),
+        usage=usage, looks=len(looks), folder=run.path,
     )  # fmt: skip
-    _write(run, result, judgements, dict(zip(table.pairs, table.domain_of, strict=True)))
+    _write(run, result, judgements, table)
     return result
 
 
@@ -73,29 +81,31 @@ def _beside(findings: Sequence[Finding], others: Sequence[Finding], name: str) -
     return tuple(merged)
 
 
-def _write(
-    run: RunFolder, result: AuditResult, judgements: Sequence[Judgement], domains: Mapping[str, str | None]
-) -> None:
+def _write(run: RunFolder, result: AuditResult, judgements: Sequence[Judgement], table: Table) -> None:
     from recuse.report.html import html
     from recuse.report.jsonable import findings_text
     from recuse.report.markdown import markdown
 
-    run.replace("judgements.parquet", _parquet(judgements, domains))
+    run.replace("judgements.parquet", _parquet(judgements, table))
     run.write("report.md", markdown(result))
     run.write("report.html", html(result))
     run.write("findings.json", findings_text(result))  # last: its existence means that the folder is complete
 
 
-def _parquet(judgements: Sequence[Judgement], domains: Mapping[str, str | None]) -> bytes:
+def _parquet(judgements: Sequence[Judgement], table: Table) -> bytes:
+    """One row a judgement. `gold` says whether its "chosen" is known to be the better answer."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns: dict[str, list[Any]] = {
-        name: [domains.get(j.pair) if name == "domain" else getattr(j, name) for j in judgements] for name in _COLUMNS
+    domains, gold = (dict(zip(table.pairs, of, strict=True)) for of in (table.domain_of, table.gold.tolist()))
+    told: dict[str, list[Any]] = {
+        "domain": [domains.get(j.pair) for j in judgements],
+        "gold": [gold.get(j.pair) for j in judgements],
+        "score_chosen": [j.scores and j.scores[0] for j in judgements],
+        "score_rejected": [j.scores and j.scores[1] for j in judgements],
     }
-    texts = {"pair", "group", "domain", "arm", "order", "prefers", "reason"}
-    types = {"repeat": pa.int32(), "logit": pa.float64(), "outside": pa.float64(), "fresh": pa.bool_()}
-    schema = pa.schema([pa.field(name, pa.string() if name in texts else types[name]) for name in _COLUMNS])
+    schema = pa.schema([pa.field(name, pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()])
+    columns = {name: told[name] if name in told else [getattr(j, name) for j in judgements] for name in _COLUMNS}
     sink = io.BytesIO()
     pq.write_table(pa.table(columns, schema=schema), sink)
     return sink.getvalue()

@@ -6,12 +6,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recuse.asks import make_asks
 from recuse.audits import Table
+from recuse.calibration.labels import Labels
+from recuse.calibration.runs import LABELS, labels_bytes
 from recuse.conclude import conclude, pick_cases
+from recuse.controls import controls
 from recuse.errors import UsageError
 from recuse.judge import Spend, judge
 from recuse.judgements import Unread, judgements, ordered
@@ -25,6 +29,7 @@ from recuse.prices import Price
 from recuse.prompts import load_prompt
 from recuse.report.result import AuditResult
 from recuse.run import RunFolder, default_folder
+from recuse.swap.run import SwapFound
 
 Watch = Callable[[Spend, int], None]  # called after every reply with the spend so far and the number of asks
 
@@ -42,11 +47,11 @@ def run_audit(
     settings = plan.run_table()
     ids = [str(id) for id in pairs.column("id")]
     groups = dict(zip(ids, pairs.column("group"), strict=True))
-    spend, unread = Spend(), Unread()
+    spend, unread, total = Spend(), Unread(), plan.all_calls
 
     def kept(so_far: Spend) -> None:
         run.kept = True
-        watch(so_far, plan.calls)
+        watch(so_far, total)
 
     with RunFolder(config.out or default_folder("audit", config.judge, settings), settings) as run:
         with closing(Ledger(run.path / "ledger.sqlite", judge=config.judge)) as ledger, _cache(config) as cache:
@@ -56,57 +61,102 @@ def run_audit(
             )  # fmt: skip
             spec = plan.prompt.spec if plan.prompt else None
             found = ordered(judgements(answered, spec, groups, unread), ids)
-        known, taught = None, list[str]()
-        if plan.biases:
-            known, teaching = _known(plan, run, spend, stop)
-            if plan.teacher is not None:
-                taught = [_taught(teaching, plan.teacher_price)]
-        lengths = zip(*pairs.lengths(), strict=True)
+        further = _further(plan, run, spend, unread, kept, stop)
+        known = further.known
+        lengths, domains = zip(*pairs.lengths(), strict=True), dict(zip(ids, pairs.column("domain"), strict=True))
         table = Table.build(
             found,
-            domains=dict(zip(ids, pairs.column("domain"), strict=True)),
+            domains=domains,
             lengths={id: (int(a), int(b)) for id, (a, b) in zip(ids, lengths, strict=True)},
             deterministic=plan.deterministic and not _refused(spend, "temperature"),
         )
+        controlled = controls(
+            table=table, places={id: gold for id, gold in zip(ids, pairs.column("gold"), strict=True) if gold},
+            judgements=found, swap=further.swap, labels=plan.labels, rule=gate.calibration, level=gate.level,
+            domains=domains,
+        )  # fmt: skip
+        keep_labels(run, plan.labels)
         where = {id: i for i, id in enumerate(ids)}
         return conclude(
             run, found, table=table, gate=gate, gate_name=gate_name, judge=config.judge,
             pairs=f"{config.pairs} ({len(pairs)} pairs in {pairs.groups} groups)", prompt=settings["prompt"],
             usage=usage_of(spend, plan.price, time.monotonic() - started),
-            notes=[*plan.notes, *(known.notes if known else ()), *taught, *_said(spend), *_examples(unread)],
+            notes=[*plan.notes, *(known.notes if known else ()), *further.taught, *_said(spend), *_examples(unread)],
             extra=known.measures if known else (),
+            controls=controlled,
             provider={"models": spend.models, "notes": spend.notes},
             cases=pick_cases(found, lambda id: pairs[where[id]]),
         )  # fmt: skip
 
 
-def _known(plan: Plan, run: RunFolder, spend: Spend, stop: threading.Event | None) -> tuple[Known, Spend]:
-    """The library's biases, over the same ledger, in which the original answers' replies lie already.
+@dataclass(frozen=True)
+class _Further:
+    """What a run asks beyond its pairs as they are."""
 
-    `spend` goes on counting for the judge; the teacher's comes back.
+    known: Known | None = None
+    taught: tuple[str, ...] = ()  # what the teacher did
+    swap: SwapFound | None = None
+
+
+def _further(
+    plan: Plan,
+    run: RunFolder,
+    spend: Spend,
+    unread: Unread,
+    kept: Callable[[Spend], None],
+    stop: threading.Event | None,
+) -> _Further:
+    """The library's biases and the swap test, over the same ledger, in which the original answers' replies lie already.
+
+    `spend` goes on counting for the judge.
     """
-    config, pairs = plan.config, tuple(plan.pairs)
+    if not plan.biases and plan.swap is None:
+        return _Further()
+    config, level = plan.config, named_gate(plan.config.gate)[0].level
     models: dict[Role, Model] = {"judge": Model(config.judge, config.options, plan.price)}
     if plan.teacher is not None:
         models["teacher"] = Model(config.teacher or "", config.teacher_options, plan.teacher_price)
     caches: dict[Role, Path] = {"judge": config.cache} if config.cache else {}
     spends: dict[Role, Spend] = {"judge": spend, "teacher": Spend()}
-    with Engines(models, run.path, config.max_cost, stop, caches=caches, spends=spends) as engines:
+    engines = Engines(
+        models, run.path, config.max_cost, stop, lambda phase, done, total, cost: kept(spend), caches, spends=spends
+    )  # fmt: skip
+    with engines:
         engines.adopt("judge", plan.backend)
         if plan.teacher is not None and plan.teacher.backend is not None:
             engines.adopt("teacher", plan.teacher.backend)
-        can = plan.teacher.capabilities if plan.teacher else plan.backend.capabilities
-        room = room_to_think(can, config.teacher_options)
-        sampling = writing(can, pairs, thinking=room, seed=config.seed)
-        lab = Lab(
-            engines, plan.design, sampling, load_wording(), load_prompt("verify/same_answer", kinds=("verify",)),
-            run_code=config.run_code, room=room,
-        )  # fmt: skip
-        known = measure_known(
-            lab, Bench("biases", pairs), plan.biases, teacher=plan.teacher is not None, shams=config.shams,
-            seed=config.seed, fdr=0.05, level=named_gate(config.gate)[0].level,
-        )  # fmt: skip
-        return known, spends["teacher"]
+        swap = None
+        if plan.swap is not None:
+            swap = plan.swap.run(
+                lambda asks: engines.ask("judge", asks, phase="swap"), unread=unread, level=level, seed=config.seed
+            )  # fmt: skip
+        known = _known(plan, engines, level) if plan.biases else None
+        taught = (_taught(spends["teacher"], plan.teacher_price),) if known is not None and plan.teacher else ()
+        return _Further(known, taught, swap)
+
+
+def _known(plan: Plan, engines: Engines, level: float) -> Known:
+    config, pairs = plan.config, tuple(plan.pairs)
+    can = plan.teacher.capabilities if plan.teacher else plan.backend.capabilities
+    room = room_to_think(can, config.teacher_options)
+    sampling = writing(can, pairs, thinking=room, seed=config.seed)
+    lab = Lab(
+        engines, plan.design, sampling, load_wording(), load_prompt("verify/same_answer", kinds=("verify",)),
+        run_code=config.run_code, room=room,
+    )  # fmt: skip
+    return measure_known(
+        lab, Bench("biases", pairs), plan.biases, teacher=plan.teacher is not None, shams=config.shams,
+        seed=config.seed, fdr=0.05, level=level,
+    )  # fmt: skip
+
+
+def keep_labels(run: RunFolder, labels: Labels | None) -> None:
+    """People's labels in the run folder, for `recuse calibrate`. They cost nothing and may change: no part of what
+    makes a run the same run."""
+    if labels is None:
+        (run.path / LABELS).unlink(missing_ok=True)
+        return
+    run.replace(LABELS, labels_bytes(labels))
 
 
 def _examples(unread: Unread) -> list[str]:

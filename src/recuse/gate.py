@@ -3,6 +3,7 @@
 Fit: every primary's whole interval, over all completions of missing verdicts, lies inside its tolerance. No correction
 is needed, since all must pass. Recuse: at least one primary lies outside, by a test that completes missing verdicts in
 the judge's favour, after Holm over the primaries. Else inconclusive. A primary that was not measured prevents fit.
+Controls that were asked for (swap test, people's labels) decide by rules of their own, and count like primaries.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from recuse import assets, stats
 from recuse.audits import GATEABLE
 from recuse.audits.measure import Measure, unmeasured
+from recuse.calibration.verdict import KappaRule
 from recuse.errors import InputError
 from recuse.types import Finding
 
 Decision = Literal["fit", "recuse", "inconclusive"]
+RULED = ("swap.gap", "self_preference.label", "calibration.kappa")  # by a rule of their own, where an audit has them
 
 
 class Tolerance(BaseModel):
@@ -44,12 +47,14 @@ class Tolerance(BaseModel):
 
 
 class Gate(BaseModel):
-    """The content of gate.toml: `[primary."finding.id"]` tables with `min` and `max`, and the intervals' level."""
+    """The content of gate.toml: `[primary."finding.id"]` tables with `min` and `max`, the rule by which agreement with
+    people lets judged metrics be shown, and the intervals' level."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
     version: Literal[1] = Field(alias="schema")
     level: float = Field(0.95, gt=0.5, lt=1.0)
     primary: dict[str, Tolerance] = Field(min_length=1)
+    calibration: KappaRule = KappaRule()
 
     def plain(self) -> dict[str, Any]:
         return self.model_dump(by_alias=True, exclude_none=True)
@@ -104,13 +109,14 @@ def decide(measures: Sequence[Measure], gate: Gate) -> Decided:
             findings.append(_decide_one(measure, gate.primary[id], adjusted[id], gate.level, strict))
         else:
             findings.append(measure.finding)
-    outcomes = [f.outcome for f in findings if f.id in gate.primary]
+    deciding = [f for f in findings if f.id in gate.primary or (f.id in RULED and f.outcome is not None)]
+    outcomes = [f.outcome for f in deciding]
     outcome: Decision = "inconclusive"
     if "recuse" in outcomes:
         outcome = "recuse"
     elif all(o == "fit" for o in outcomes):
         outcome = "fit"
-    return Decided(outcome, _headline(outcome, [f for f in findings if f.id in gate.primary]), tuple(findings))
+    return Decided(outcome, _headline(outcome, deciding), tuple(findings))
 
 
 def _beyond(measure: Measure, tolerance: Tolerance) -> float:
@@ -200,6 +206,8 @@ def _headline(outcome: Decision, primaries: Sequence[Finding]) -> str:
 
 
 def _say(finding: Finding) -> str:
+    if "why" in finding.details:
+        return f"{finding.id}: {finding.details['why']}"
     if finding.estimate is None or finding.interval is None:
         return f"{finding.id} was not measured ({finding.reason})"
     low, high = finding.tolerance or (None, None)

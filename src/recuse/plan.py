@@ -12,6 +12,9 @@ from recuse import assets
 from recuse.asks import Design, make_asks
 from recuse.backends import Backend, Capabilities, Options, open_backend
 from recuse.blinding.pairs import Blinds
+from recuse.calibration import Labels, known_pairs
+from recuse.controls import GATEABLE, People
+from recuse.counterfactual.plan import load_plan
 from recuse.effects.accept import MIN_SHAMS
 from recuse.errors import UsageError
 from recuse.gate import Gate, check_gate, load_gate
@@ -27,6 +30,7 @@ from recuse.perturb.rules import rule_arms
 from recuse.perturb.shams import teacher_arms
 from recuse.prices import Price, date_of, price_of
 from recuse.prompts import Prompt, load_prompt
+from recuse.swap.run import Swap, swap_modes
 from recuse.types import Sampling
 
 _BY_FIRST_TOKEN = frozenset(
@@ -60,6 +64,8 @@ class AuditConfig:
     prices: Path | None = None
     max_cost: float | None = None
     blinds: Blinds | None = None  # what is taken out of the texts before the judge sees them
+    swap: Path | None = None  # a plan of texts that differ in a group's signal only
+    people: People | None = None  # labels that the judge is held against
     biases: tuple[str, ...] = ()  # ids of the library, or "all": what is put into the wrong answers and tested
     library: Path | None = None
     teacher: str | None = None  # who rewrites; None: biases are put in by rule
@@ -82,12 +88,20 @@ class Plan:
     notes: tuple[str, ...]
     deterministic: bool
     biases: tuple[Bias, ...] = ()
+    swap: Swap | None = None
+    labels: Labels | None = None
     teacher: Described | None = None
     teacher_price: Price | None = None
 
     @property
     def calls(self) -> int:
+        """On the pairs as they are."""
         return len(self.pairs) * self.design.calls_per_pair
+
+    @property
+    def all_calls(self) -> int:
+        """Of the judge; a bias that goes into no pair is counted all the same."""
+        return self.calls * (1 + len(self._arms())) + len(self.swap.asks if self.swap else ())
 
     def run_table(self) -> dict[str, Any]:
         """All that determines the replies: the `[run]` table of run.toml."""
@@ -110,8 +124,14 @@ class Plan:
             "choice": sampling.choice,
             "engine": dict(self.engine),
             "run_code": self.config.run_code or None,
+            "swap": self._swapped() if self.swap else None,
             **(self._injected() if self.biases else {}),
         }
+
+    def _swapped(self) -> dict[str, Any]:
+        assert self.swap is not None
+        prompts = {part.mode.kind: part.mode.prompt.hash for part in self.swap.parts}
+        return {"plan": str(self.config.swap), "hash": self.swap.plan.hash, "prompts": prompts}
 
     def _injected(self) -> dict[str, Any]:
         config, teacher = self.config, self.teacher
@@ -134,12 +154,13 @@ class Plan:
     def estimate(self) -> dict[str, Any]:
         """Calls, tokens and money before anything is sent; tokens are an upper guess from characters."""
         tokens = [estimate_tokens(ask) for ask in make_asks(self.pairs, self.design)]
-        versions = 1 + len(self._arms())  # of each pair; a bias that goes into no pair is counted all the same
-        tokens_in, tokens_out = (versions * sum(t[i] for t in tokens) for i in (0, 1))
+        swap = [estimate_tokens(ask) for ask in (self.swap.asks if self.swap else ())]
+        versions = 1 + len(self._arms())
+        tokens_in, tokens_out = (versions * sum(t[i] for t in tokens) + sum(t[i] for t in swap) for i in (0, 1))
         cost = self.price.of(tokens_in, tokens_out) if self.price else None
         dated = date_of(self.config.prices) if cost else None
         said: dict[str, Any] = {
-            "calls": versions * self.calls,
+            "calls": self.all_calls,
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
             "cost": cost,
@@ -174,11 +195,15 @@ def plan_audit(config: AuditConfig) -> Plan:
         seed=config.seed, on_bad="skip" if config.skip_bad else "error",
     )  # fmt: skip
     named = load_prompt(config.prompt)
+    labels = None
+    if (people := config.people) is not None:  # joined by the texts that people saw, before any blinding
+        labels = people.load(known_pairs(pairs, key=people.key, content=people.key is None))
     said: list[str] = []
     if config.blinds is not None:
         pairs, said = config.blinds.blinded(pairs)
+    to_swap = load_plan(config.swap) if config.swap else None
     biases = _biases(config)
-    ids = gateable(biases)
+    ids = GATEABLE | set(gateable(biases))
     check_gate(named_gate(config.gate)[0], domains=list(pairs.domains), also=ids, path=config.gate)
     config = replace(config, teacher_options=_teacher_options(config))
     taught = describe_teacher(*_models(config)) if config.teacher else None  # first: see there
@@ -214,9 +239,16 @@ def plan_audit(config: AuditConfig) -> Plan:
         top_logprobs=_TOP_LOGPROBS if by_first_token and can.logprobs else 0,
         choice=config.choice and can.choice,
     )
+    swap = None
+    if to_swap is not None:
+        modes = swap_modes(to_swap, can, prompt=prompt, temperature=config.temperature, seed=config.seed,
+                           room=room_to_think(can, config.options))  # fmt: skip
+        swap = Swap.prepare(to_swap, modes, (config.blinds or Blinds()).redactor())
     design, engine = Design(prompt, sampling, repeats), backend.versions()
     price = _priced(config, config.judge, can)
-    plan = Plan(config, pairs, prompt, design, backend, engine, price, tuple(notes), deterministic, biases)
+    plan = Plan(
+        config, pairs, prompt, design, backend, engine, price, tuple(notes), deterministic, biases, swap, labels
+    )  # fmt: skip
     if config.teacher is None:
         return plan
     if taught is None and prompt is None:

@@ -9,8 +9,11 @@ from typing import Literal
 
 from recuse.audits import Measure, Table
 from recuse.audits.accuracy import three_way
+from recuse.calibration import known_recorded
 from recuse.conclude import conclude
+from recuse.controls import GATEABLE, People, controls
 from recuse.errors import UsageError
+from recuse.examine import keep_labels
 from recuse.gate import check_gate
 from recuse.plan import named_gate
 from recuse.recorded import Recorded, load_recorded
@@ -30,6 +33,7 @@ class RecordedConfig:
     text_format: str = "bracket"
     gate: Path | None = None
     out: Path | None = None
+    people: People | None = None  # labels that the judge is held against
 
 
 def audit_recorded(config: RecordedConfig) -> AuditResult:
@@ -49,14 +53,17 @@ def audit_recorded(config: RecordedConfig) -> AuditResult:
         "where": list(config.where), "reading": found.reading,
         "text_format": config.text_format if found.preset == "plain" else None,
     }  # fmt: skip
-    check_gate(gate, domains=sorted(set(found.domains.values())), path=config.gate)
+    check_gate(gate, domains=sorted(set(found.domains.values())), also=GATEABLE, path=config.gate)
     if not found.judgements and not found.without_gold:
         raise UsageError(f"{config.verdicts}: no row can be judged.", hint="Check --format and --where.")
     table, other = _table(found, found.judgements), _table(found, found.other) if found.other else None
+    labels = config.people.load(known_recorded(found)) if config.people else None
+    judged = [*found.judgements, *found.without_gold]
     with RunFolder(config.out or default_folder("recorded", judge_name, settings), settings) as run:
+        keep_labels(run, labels)
         return conclude(
             run,
-            found.judgements,
+            judged,
             table=table,
             gate=gate,
             gate_name=gate_name,
@@ -67,6 +74,16 @@ def audit_recorded(config: RecordedConfig) -> AuditResult:
             notes=[*found.notes, *_differences(found)],
             provider={},
             extra=_agreement(found, gate.level),
+            controls=controls(
+                table=table,
+                places=found.places,
+                judgements=judged,
+                swap=None,
+                labels=labels,
+                rule=gate.calibration,
+                level=gate.level,
+                domains=found.domains,
+            ),
             other=other,
             other_name="recorded" if found.reading == "reread" else "reread",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recuse.audits.measure import Measure
 from recuse.calibration.agree import KAPPA, kappa_of, measure_agreement, only_label
@@ -18,6 +18,9 @@ __all__ = [
     "KAPPA", "Beside", "Calibrated", "Decided", "Decision", "KappaRule", "Known", "Labels", "calibrate", "decide",
     "known_pairs", "known_recorded", "load_labels",
 ]  # fmt: skip
+
+
+_OUTCOMES: Mapping[Decision, str] = {"pass": "fit", "withheld": "recuse", "inconclusive": "inconclusive"}
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,11 @@ def calibrate(
     table = Beside.of(judgements, labels, domains=domains)
     measures = measure_agreement(table, Beside.of(judgements, labels, split=True), level=level)
     decided = decide(table, rule, level=level)
-    measures[0] = measures[0].noting(
+    kappa = measures[0].noting(
         rule=rule.model_dump(), decision=decided.decision, why=decided.reason, labels_needed=decided.labels_needed
     )
+    ruled = replace(kappa.finding, outcome=_OUTCOMES[decided.decision], tolerance=(rule.point, None))
+    measures[0] = replace(kappa, finding=ruled)
     measures.append(calibration_error(table, level=level, seed=seed))
     return Calibrated(
         tuple(measures), (*labels.notes, *_notes(table, labels, judged)), decided.decision, decided.reason,

@@ -29,10 +29,11 @@ class Run:
     domains: Mapping[str, str | None]
     findings: Mapping[str, Mapping[str, Any]]
     labels: Labels | None
+    ungraded: frozenset[str] = frozenset()  # pairs of which it is not known which answer is better
 
     @property
     def gold(self) -> bool:
-        """Whether "chosen" is known to be the better answer."""
+        """Whether "chosen" is known to be the better answer, of some pairs at least."""
         return bool(self.findings.get("accuracy.error_rate", {}).get("reason") != NO_GOLD)
 
 
@@ -57,12 +58,16 @@ def read_run(folder: Path) -> Run:
     domains = {row["pair"]: row["domain"] for row in rows}
     models = content.get("provider", {}).get("models", {})
     labels = _labels(folder / LABELS) if (folder / LABELS).is_file() else None
-    return Run(folder, judge, _flat(content.get("run", {})), tuple(sorted(models)), judgements, domains, found, labels)
+    ungraded = frozenset(row["pair"] for row in rows if row.get("gold") is False)
+    settings = _flat(content.get("run", {}))
+    return Run(folder, judge, settings, tuple(sorted(models)), judgements, domains, found, labels, ungraded)
 
 
 def _judgement(row: Mapping[str, Any]) -> Judgement:
     names = ("pair", "group", "order", "prefers", "arm", "repeat", "reason", "logit", "outside", "fresh")
-    return Judgement(**{name: row[name] for name in names})
+    scores = (row.get("score_chosen"), row.get("score_rejected"))
+    more = {"scores": scores} if None not in scores else {}
+    return Judgement(**{name: row[name] for name in names}, bounded=bool(row.get("bounded")), **more)
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -127,7 +132,9 @@ def frozen_labels(
             f"{unknown[0].folder} holds no labels, and its pairs came without a better answer.",
             hint="Give people's labels with --human.",
         )
-    votes: dict[str, dict[str, Preference | None]] = {j.pair: {"gold": "chosen"} for r in runs for j in r.judgements}
+    votes: dict[str, dict[str, Preference | None]] = {
+        j.pair: {"gold": "chosen"} for run in runs for j in run.judgements if j.pair not in run.ungraded
+    }
     note = "No labels of people: the judges are held against the better answer that the pairs came with."
     return Labels(votes, {}, "gold", votes_hash(votes)), (note,)
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, names_of, options_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import assignments, columns_of, names_of, options_of, refuse, shown, stoppable, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
+    from recuse.controls import People
     from recuse.plan import AuditConfig, Plan
     from recuse.report.result import AuditResult
 
@@ -25,7 +26,7 @@ _GIVEN_WITH_JUDGE: dict[str, object] = {
     "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0", "max_tokens": None, "choice": False,
     "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False, "biases": None,
     "library": None, "teacher": None, "teacher_base_url": None, "shams": 10, "run_code": False,
-    "names": None, "names_file": None, "signals": None,
+    "names": None, "names_file": None, "signals": None, "swap": None,
 }  # fmt: skip
 _GIVEN_WITH_VERDICTS: dict[str, object] = {"where": None, "format": None, "recorded": False, "text_format": "bracket"}
 _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
@@ -62,6 +63,12 @@ def audit(
     names: options.Names = None,
     names_file: options.NamesFile = None,
     signals: options.Signals = None,
+    swap: options.Swap = None,
+    human: options.Human = None,
+    key: options.Key = None,
+    label: options.Label = None,
+    annotator: options.Annotator = None,
+    means: options.Means = None,
     biases: options.Biases = None,
     library: options.Library = None,
     teacher: options.Teacher = None,
@@ -88,11 +95,12 @@ def audit(
     from recuse.plan import AuditConfig
     from recuse.reexamine import RecordedConfig, audit_recorded
 
+    people = _people(human, key, label, annotator, means)
     if verdicts is not None:
         refuse("--verdicts", _GIVEN_WITH_JUDGE, locals())
         reading = RecordedConfig(
             verdicts, format=format, where=tuple(where or ()), reading="recorded" if recorded else "reread",
-            text_format=text_format, gate=gate, out=out,
+            text_format=text_format, gate=gate, out=out, people=people,
         )  # fmt: skip
         return _show(audit_recorded(reading), as_json, quiet)
     if not judge or not pairs:
@@ -107,9 +115,24 @@ def audit(
         columns=columns_of(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
         options=reached, biases=names_of(biases), library=library, teacher=teacher,
         teacher_options=replace(reached, base_url=teacher_base_url), shams=shams, run_code=run_code,
-        blinds=Blinds(names, names_file, signals) if names or names_file or signals else None,
+        blinds=Blinds(names, names_file, signals) if names or names_file or signals else None, swap=swap, people=people,
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet)
+
+
+def _people(
+    human: Path | None, key: str | None, label: str | None, annotator: str | None, means: list[str] | None
+) -> People | None:
+    from recuse.controls import People
+
+    if human is None:
+        if key or label or annotator or means:
+            raise UsageError(
+                "--key, --label, --annotator and --means go with --human.", hint="Name the file of labels."
+            )
+        return None
+    words = assignments("--means", means or [], form="WORD=LABEL", example="0=tie")
+    return People(human, key, names_of(label), annotator, words)
 
 
 def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:

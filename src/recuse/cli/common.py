@@ -32,13 +32,18 @@ def temperature_of(text: str) -> float | None:
 
 def columns_of(given: list[str]) -> dict[str, str]:
     """ROLE=COLUMN items as a table. Raises UsageError for an item that is none."""
-    columns: dict[str, str] = {}
+    return assignments("--column", given, form="ROLE=COLUMN", example="prompt=question")
+
+
+def assignments(option: str, given: list[str], *, form: str, example: str) -> dict[str, str]:
+    """Items such as ROLE=COLUMN as a table. Raises UsageError for an item that is none."""
+    found: dict[str, str] = {}
     for item in given:
-        role, equals, name = item.partition("=")
-        if not (role and equals and name):
-            raise UsageError(f"--column {item!r} is not ROLE=COLUMN.", hint="For example --column prompt=question.")
-        columns[role] = name
-    return columns
+        name, equals, value = item.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"{option} {item!r} is not {form}.", hint=f"For example {option} {example}.")
+        found[name] = value
+    return found
 
 
 # How a model is reached: the command's parameter, and the field of Options that it fills.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 _JUDGE, _WHAT, _RUN, _COST, _OUT = "The judge", "What it is asked", "The run", "Cost", "Output"
-_RECORDED, _TRUST, _BIASES, _BLIND = "Recorded verdicts", "Trust", "Known biases", "Blinding"
+_RECORDED, _TRUST, _BIASES, _CONTROLS = "Recorded verdicts", "Trust", "Known biases", "Controls"
 
 
 def option(*names: str, group: str, help: str, **more: Any) -> Any:
@@ -105,13 +105,35 @@ Cache = Annotated[Path | None, option("--cache", group=_COST, help="A ledger fil
 DryRun = Annotated[bool, option("--dry-run", group=_COST, help="Say calls, tokens and money, and ask nothing.")]
 Names = Annotated[
     str | None,
-    option("--names", group=_BLIND, help="Column with a list of the names in a pair: the judge sees blinded texts."),
+    option("--names", group=_CONTROLS, help="Column with a list of the names in a pair: the judge sees blinded texts."),
 ]
 NamesFile = Annotated[
-    Path | None, option("--names-file", group=_BLIND, help="Names for all pairs, one a line; also without --names.")
+    Path | None, option("--names-file", group=_CONTROLS, help="Names for all pairs, one a line; also without --names.")
 ]
 Signals = Annotated[
-    Path | None, option("--signals", group=_BLIND, help="TOML: further words that give a group away (schools, clubs).")
+    Path | None,
+    option("--signals", group=_CONTROLS, help="TOML: further words that give a group away (schools)."),
+]
+Swap = Annotated[
+    Path | None,
+    option("--swap", group=_CONTROLS, help="TOML plan of texts that differ only in who they are about: swap test."),
+]
+Human = Annotated[
+    Path | None,
+    option("--human", group=_CONTROLS, help="People's labels: metrics of a judge that disagrees are withheld."),
+]
+Key = Annotated[
+    str | None,
+    option("--key", group=_CONTROLS, help="Column that labels and pairs share. Default: pair ids, else the texts."),
+]
+Label = Annotated[
+    str | None,
+    option("--label", group=_CONTROLS, help="Columns of labels, by commas: one, one a person, or ratings."),
+]
+Annotator = Annotated[str | None, option("--annotator", group=_CONTROLS, help="Column that names the person.")]
+Means = Annotated[
+    list[str] | None,
+    option("--means", group=_CONTROLS, metavar="WORD=LABEL", help="What a word of the labels means, such as 0=tie."),
 ]
 Biases = Annotated[
     str | None,
