@@ -76,9 +76,7 @@ def _plain(cell: object) -> str:
 
 def test_two_answers_that_become_one_text_are_told(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
-    path.write_text(
-        json.dumps({"prompt": "Who?", "chosen": "She won.", "rejected": "He won.", "who": ""})
-    )
+    path.write_text(json.dumps({"prompt": "Who?", "chosen": "She won.", "rejected": "He won.", "who": ""}))
     shown, said = Blinds(names="who").blinded(load_pairs(path))
     assert shown[0].chosen == shown[0].rejected == "[PRONOUN] won."
     assert said[1].startswith("In 1 pairs the two answers are one text")

@@ -7,9 +7,12 @@ from typing import Any
 
 from recuse import assets
 from recuse.report import svg, text
+from recuse.report.detail import details_of
 from recuse.report.html_parts import block, bullets, figure, findings_table, head, page, safe, section, table
 from recuse.report.result import AuditResult
 from recuse.types import Finding
+
+_EFFECTS = ("bias.", "swap.", "self_preference.")
 
 
 def html(result: AuditResult) -> str:
@@ -21,6 +24,10 @@ def html(result: AuditResult) -> str:
         *(
             _family(heading, family, f"family{i}", result.level)
             for i, (heading, family) in enumerate(result.families.items())
+        ),
+        *(
+            section(t.title, f"detail{i}", table(t.title, t.head, [[safe(cell) for cell in row] for row in t.rows]))
+            for i, t in enumerate(details_of(result.findings))
         ),
         _reasons(result),
         section("Notes", "notes", bullets(result.notes)),
@@ -63,7 +70,7 @@ def _others(findings: Sequence[Finding], level: float) -> str:
 
 def _family(heading: str, findings: Sequence[Finding], name: str, level: float) -> str:
     # Effects lie around zero: one scale for all of them, with its zero line.
-    scale = svg.effect_scale(findings) if findings[0].id.startswith("bias.") else None
+    scale = svg.effect_scale(findings) if findings[0].id.startswith(_EFFECTS) else None
     plot = figure(svg.forest(findings, name=f"{name}-plot", title=heading, scale=scale), "")
     return section(heading, name, f"{plot}\n{findings_table(heading, findings, level)}")
 

@@ -8,7 +8,7 @@
                    "n": int, "groups": int,               observations; independent groups among them
                    "p": number | null,
                    "tolerance": [low | null, high | null] | null,
-                   "outcome": "fit" | "recuse" | "inconclusive" | null,   null: not a primary
+                   "outcome": "fit" | "recuse" | "inconclusive" | null,   null: nothing decided
                    "method": str, "reason": str | null,
                    "bounds": [low, high] | null,          the interval over all completions of missing verdicts
                    "details": {...}}, ...],
@@ -35,6 +35,14 @@ Of a discovery (`recuse/data/discovery.schema.json`), with findings as above, th
      "rounds": [{...}, ...], "limits": [str, ...], "notes": [str, ...],
      "usage": {"judge": {...}, "teacher": {...}}, "config": {...}}
 
+Of a probe (`recuse/data/probe.schema.json`), with findings as above, their "outcome" and "tolerance" null:
+
+    {"schema": 1, "kind": "probe", "headline": str, "found": bool,        found: a gap beyond chance
+     "model": str, "plan": {"path": str, "hash": str, "asked_hash": str, "templates": int, "batches": [str, ...]},
+     "level": number, "findings": [...],
+     "tables": {"per_template": [...], "per_name": [...], "reasons": [...], "examples": [...], "names": [...]},
+     "notes": [str, ...], "usage": {...}, "config": {...}}
+
 Numbers are not rounded and always finite. Keys keep this order. Fields may be added within schema 1, never changed.
 """
 
@@ -47,6 +55,7 @@ from dataclasses import fields
 from typing import Any
 
 from recuse.report.discovered import DiscoverResult, Found, Worked
+from recuse.report.probed import ProbeResult
 from recuse.report.result import AuditResult
 from recuse.types import Finding
 
@@ -93,6 +102,24 @@ def discovered_json(result: DiscoverResult) -> dict[str, Any]:
 def discovered_text(result: DiscoverResult) -> str:
     """`discovered_json` as text, like `findings_text`."""
     return json.dumps(discovered_json(result), indent=2, allow_nan=False) + "\n"
+
+
+def probed_json(result: ProbeResult) -> dict[str, Any]:
+    """A probe as plain JSON values. Raises as `findings_json` does."""
+    content = {
+        "schema": 1,
+        "kind": "probe",
+        **{name: getattr(result, name) for name in ("headline", "found", "model", "plan", "level")},
+        "findings": [_finding(f) for f in result.findings],
+        **{name: getattr(result, name) for name in ("tables", "notes", "usage", "config")},
+    }
+    plain: dict[str, Any] = _plain(content, "result")
+    return plain
+
+
+def probed_text(result: ProbeResult) -> str:
+    """`probed_json` as text, like `findings_text`."""
+    return json.dumps(probed_json(result), indent=2, allow_nan=False) + "\n"
 
 
 def _candidate(found: Found) -> dict[str, Any]:

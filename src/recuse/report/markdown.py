@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recuse.report import text
+from recuse.report.detail import details_of
 from recuse.report.markdown_parts import block, bullets, code, escape, findings_table, section, table
 from recuse.report.result import AuditResult
 
@@ -23,6 +24,14 @@ def markdown(result: AuditResult) -> str:
             part
             for heading, family in result.families.items()
             for part in (f"## {escape(heading)}", findings_table(family, result.level))
+        ),
+        *(
+            part
+            for detail in details_of(result.findings)
+            for part in (
+                f"## {escape(detail.title)}",
+                table(detail.head, [[escape(cell) for cell in row] for row in detail.rows]),
+            )
         ),
         *section("## Failures by reason", _reasons(result)),
         *section("## Notes", bullets(result.notes)),

@@ -9,7 +9,17 @@ from typing import Any, Literal
 
 from recuse.types import Finding
 
-_FAMILIES = {"accuracy.error_rate": "Error rate by order", "domain.error_rate": "Error rate by domain"}
+_FAMILIES = {
+    "accuracy.error_rate": "Error rate by order",
+    "domain.error_rate": "Error rate by domain",
+    "swap.gap": "Group swap: same text, another group",
+    "swap.floor": "Group swap: what a meaningless change does",
+    "swap.blinded_residual": "Group swap after blinding",
+    "self_preference.label": "Same text, another author's label",
+    "calibration.kappa": "Agreement with people by domain",
+    "judged.win_rate": "Win rate of answer A by domain, as the judge has it",
+}
+_OF_A_RULE = ("swap.gap:", "self_preference.label:")  # parts of a rule that decides under the plain id
 _BIASES = {
     "effect": "Known biases: error that each adds, against a meaningless version",
     "vs_original": "Known biases: error that each adds, against the untouched answers",
@@ -33,13 +43,14 @@ def _from_the_largest(finding: Finding) -> tuple[bool, float]:
 class AuditResult:
     """A finished audit.
 
-    Findings with an `outcome` are the primaries, that is what decided. Findings whose ids share what stands before a
-    colon (`domain.error_rate:law`), and those of known biases (`bias.ID.effect`, `bias.ID.vs_original`,
-    `bias.ID.score_shift`), are a family and are shown together; their `details` may hold `p_against_others` and a
-    remark `uninformative`. `details` of `failures.rate` may hold `reasons` (a count for each reason) and `asks`; any
-    `details` may hold `other_reading`: `reading` (its name), `estimate` and `interval` of the same verdicts read
-    another way. `cases` are examples with the keys `pair`, `domain`, `question`, `chosen`, `rejected`, and, as far as
-    they were asked, `AB`, `BA` and `-`: what the judge said with the chosen answer first, with the rejected answer
+    Findings with an `outcome` are the primaries, that is what decided, but for the parts of a swap test, whose worst
+    one decides as `swap.gap`. Findings whose ids share what stands before a colon (`domain.error_rate:law`), and those
+    of known biases (`bias.ID.effect`, `bias.ID.vs_original`, `bias.ID.score_shift`), are a family and are shown
+    together; their `details` may hold `p_against_others`, and any finding's the remarks `uninformative` and `suspect`,
+    and `withheld`, why it is not shown. `details` of `failures.rate` may hold `reasons` (a count for each reason) and
+    `asks`; any `details` may hold `other_reading`: `reading` (its name), `estimate` and `interval` of the same verdicts
+    read another way. `cases` are examples with the keys `pair`, `domain`, `question`, `chosen`, `rejected`, and, as far
+    as they were asked, `AB`, `BA` and `-`: what the judge said with the chosen answer first, with the rejected answer
     first, and of each answer alone.
     `usage` may hold `calls`, `from_ledger`, `tokens_in`, `tokens_out`, `cost` (US dollars) and `seconds`.
     """
@@ -66,7 +77,7 @@ class AuditResult:
 
     @property
     def primaries(self) -> tuple[Finding, ...]:
-        return tuple(f for f in self.findings if f.outcome is not None)
+        return tuple(f for f in self.findings if f.outcome is not None and not f.id.startswith(_OF_A_RULE))
 
     @property
     def others(self) -> tuple[Finding, ...]:

@@ -34,7 +34,8 @@ def print_result(result: AuditResult, console: Console) -> None:
         table.add_column("Tolerance", overflow="fold")
         table.add_column("n (groups)", justify="right")
     table.add_column("Outcome", no_wrap=True)
-    for finding in (*result.primaries, *(f for f in result.findings if f.outcome is None and _told(f))):
+    first = {finding.id for finding in result.primaries}
+    for finding in (*result.primaries, *(f for f in result.findings if f.id not in first and _told(f))):
         name = _text(_folded(finding.id) if narrow else finding.id, newline="\n")
         cells = [name, _text(text.estimate(finding))]
         if wide:
@@ -76,6 +77,9 @@ def print_discovered(result: DiscoverResult, console: Console) -> None:
 
 def _told(finding: Finding) -> bool:
     """Whether a finding has its place on the terminal; the rest stands in the report."""
+    apart = ("swap.", "self_preference.", "calibration.kappa:", "judged.win_rate:")
+    if finding.id.startswith(apart) and ":" in finding.id:
+        return False
     return not finding.id.endswith((".vs_original", ".score_shift"))
 
 

@@ -52,6 +52,8 @@ def _decimals(ends: tuple[float, float] | None) -> int:
 
 def estimate(finding: Finding) -> str:
     """The estimate as a fraction with its interval, or why there is none."""
+    if finding.estimate is None and "withheld" in finding.details:
+        return str(finding.reason)
     if finding.estimate is None:
         return f"not measured ({finding.reason or 'no reason given'})"
     shown = number(finding.estimate, _decimals(finding.interval))
@@ -118,7 +120,7 @@ def cells(finding: Finding, *, level: float) -> dict[str, str]:
         "Outcome": finding.outcome or "",
         "With missing verdicts": bounds(finding),
         "Other reading": other_reading(finding),
-        "Remark": str(finding.details.get("uninformative", "")),
+        "Remark": str(finding.details.get("uninformative") or finding.details.get("suspect") or ""),
         "Method": finding.method,
     }
 

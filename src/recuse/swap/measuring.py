@@ -110,7 +110,7 @@ class Measuring:
                 takes = f"{needed:,}" if needed else "more than ten million"
                 why = ", and a meaningless edit does as much" if found.beyond and not found.exceeds else ""
                 self.notes.append(
-                    f"{said}: {_undecided(found, mode)}{why}. With this "
+                    f"Group swap, {said}: {_undecided(found, mode)}{why}. With this "
                     f"scatter (sd {gap.sd:.3g} between templates) a judge without a gap passes with {takes} templates "
                     f"at a power of 0.9; the plan has {have}."
                 )
