@@ -63,6 +63,15 @@ class Spend:
             self.notes[note] = self.notes.get(note, 0) + 1
 
 
+def usage_of(spend: Spend, price: Price | None, seconds: float) -> dict[str, int | float | None]:
+    """What a run has used, as its findings tell it."""
+    return {
+        "calls": spend.calls, "from_ledger": spend.reused, "from_cache": spend.cached, "tokens_in": spend.tokens_in,
+        "tokens_out": spend.tokens_out, "tokens_cached": spend.tokens_cached, "cost": spend.cost if price else None,
+        "seconds": round(seconds, 1),
+    }  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     ask: Ask

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recuse import assets
-from recuse.errors import InputError
+from recuse.errors import InputError, UsageError
 
 _VERSION = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 
@@ -52,6 +52,19 @@ def price_of(name: str, path: Path | None = None) -> Price | None:
         if entry is not None:
             return Price(entry.input, entry.output)
     return None
+
+
+def priced(name: str, path: Path | None, *, local: bool, capped: bool) -> Price | None:
+    """What the table says, even of a server on this machine, which may be a proxy; what runs here is free otherwise.
+
+    Raises UsageError where there is no price and the cost is capped.
+    """
+    price = price_of(name, path) or (Price(0.0, 0.0) if local else None)
+    if price is None and capped:
+        raise UsageError(
+            f"There is no price for {name}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
+        )
+    return price
 
 
 def date_of(path: Path | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import urlsplit, urlunsplit
 
 from recuse.extras import require
 from recuse.types import Ask, Call, Reply
@@ -41,6 +42,14 @@ class Options:
     tensor_parallel: int | None = None  # over how many GPUs vLLM splits a model
     memory_share: float | None = None  # of a GPU's memory that vLLM may take
     max_context: int | None = None
+
+
+def public_address(address: str | None) -> str | None:
+    """An address without what may be secret in it: a user, a password, a query."""
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 class Backend(Protocol):
