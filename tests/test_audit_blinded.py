@@ -11,7 +11,12 @@ import pytest
 
 from recuse.blinding.pairs import Blinds
 from recuse.cli import run
+from recuse.discovery.config import DiscoverConfig, plan_discovery
+from recuse.discovery.split import PARTS
+from recuse.discovery.transfer import transfer_config
 from recuse.pairs import load_pairs
+from recuse.plan import AuditConfig
+from recuse.run import RunFolder
 
 ROWS = [
     {"prompt": "Is Anna Weber fit for the job?", "chosen": "Mrs Weber is; she has run two shops.",
@@ -103,3 +108,23 @@ def test_names_that_cannot_be_used_are_one_sentence_and_nothing_is_asked(
     assert sentence in said
     assert said.count("\n") == 1
     assert not out.exists()
+
+
+def test_a_discovery_searches_blinded_pairs_and_a_transfer_blinds_them_again(source: Path, tmp_path: Path) -> None:
+    rows = [{**row, "prompt": f"{row['prompt']} ({i})"} for i in range(30) for row in ROWS]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judge = AuditConfig("fake/skill=3", str(source), blinds=Blinds.of("who", None, None), out=tmp_path / "run")
+    plan = plan_discovery(DiscoverConfig(judge, "fake/teacher=1"))
+    try:
+        shown = [pair for part in PARTS for pair in getattr(plan.splits, part)]
+        assert len(shown) == 60
+        texts = " ".join(f"{pair.prompt} {pair.chosen} {pair.rejected}" for pair in shown)
+        assert not [name for name in ("Anna", "Weber", "Paul", "Brandt") if name in texts]
+        table = plan.run_table()
+    finally:
+        plan.audit.close()
+    assert table["blinded"] == {"names": "who"}
+    with RunFolder(tmp_path / "run", table):
+        pass
+    again = transfer_config(tmp_path / "run", AuditConfig("fake/skill=1", ""))
+    assert again.judge.blinds == Blinds(names="who")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from swap_world import MEN, WOMEN, loop, modes_of, plan_of
@@ -260,3 +261,34 @@ def test_the_redactor_of_recuse_leaves_only_what_it_cannot_know():
     _, by_id = found(plan, judge_by(lambda text: 5 + ("Hedwig" in text)), redactor=Redactor())
     left = by_id["swap.blinded_residual:pointwise:men/women"].details["left"]
     assert left == [{"template": "club", "gap": -1.0}]
+
+
+def test_a_provider_that_took_no_temperature_is_not_called_deterministic():
+    score = judge_by(lambda text: 5)
+
+    def send(asks):
+        said = score(asks)
+        return [replace(one, reply=replace(one.reply, notes=("temperature not accepted",))) for one in said]
+
+    _, by_id = found(plan_of(4, names=4), send)
+    assert by_id["swap.floor:pairwise:retest"].reason.startswith("the provider took no temperature")
+
+
+@pytest.mark.parametrize(("share", "remark"), [(0.02, "under 5 % room in order AB"), (0.5, None)])
+def test_a_judge_that_nearly_always_names_the_same_place_leaves_a_gap_no_room(share, remark):
+    """All duels in both orders: a judge that names the first text in all but `share` of them."""
+    draw = random.Random(1)
+
+    def send(asks):
+        said = []
+        for ask in asks:
+            said.append(Answered(ask, Reply("", "B" if draw.random() < share else "A"), True))
+        return said
+
+    plan = plan_of(40, names=4, judge={"modes": ["pairwise"]})
+    _, by_id = found(plan, send)
+    gap = by_id["swap.gap:pairwise:men/women"]
+    assert gap.details["first_AB"] == pytest.approx(1 - share, abs=0.1)
+    assert gap.details["gap_AB"] == pytest.approx(2 * gap.details["first_AB"] - 1)
+    assert gap.details["gap_BA"] == pytest.approx(1 - 2 * gap.details["first_BA"])
+    assert (gap.details.get("uninformative") or None) in ((remark, "under 5 % room in order BA") if remark else (None,))

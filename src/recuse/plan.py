@@ -124,6 +124,7 @@ class Plan:
             "choice": sampling.choice,
             "engine": dict(self.engine),
             "run_code": self.config.run_code or None,
+            "blinded": self.config.blinds.table() if self.config.blinds else None,
             "swap": self._swapped() if self.swap else None,
             **(self._injected() if self.biases else {}),
         }

@@ -1,4 +1,4 @@
-"""Blinding inside a judged run: what the judge is shown holds no name and no listed sign of a group, or nothing is asked.
+"""Blinding inside a judged run: the judge is shown no name and no listed sign of a group, or nothing is asked.
 
 Ids, groups and gold stay those of the pairs as they are, so that results find back to their source.
 """
@@ -28,6 +28,20 @@ class Blinds:
     names: str | None = None
     names_file: Path | None = None
     signals: Path | None = None
+
+    @classmethod
+    def of(cls, names: str | None, names_file: Path | None, signals: Path | None) -> Blinds | None:
+        """None where nothing is given: the texts are shown as they are."""
+        return cls(names, names_file, signals) if names or names_file or signals else None
+
+    def table(self) -> dict[str, str]:
+        """As run.toml keeps it."""
+        return {name: str(value) for name, value in vars(self).items() if value is not None}
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, str]) -> Blinds | None:
+        names_file, signals = (Path(table[key]) if key in table else None for key in ("names_file", "signals"))
+        return cls.of(table.get("names"), names_file, signals)
 
     def redactor(self) -> Redactor:
         return Redactor(BlindSettings(), self._signals())

@@ -115,7 +115,7 @@ def audit(
         columns=columns_of(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
         options=reached, biases=names_of(biases), library=library, teacher=teacher,
         teacher_options=replace(reached, base_url=teacher_base_url), shams=shams, run_code=run_code,
-        blinds=Blinds(names, names_file, signals) if names or names_file or signals else None, swap=swap, people=people,
+        blinds=Blinds.of(names, names_file, signals), swap=swap, people=people,
     )  # fmt: skip
     return _run(config, dry_run, as_json, quiet)
 

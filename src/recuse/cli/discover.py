@@ -141,6 +141,9 @@ def run(
     dry_run: options.DryRun = False,
     rate: Rate = None,
     teacher_rate: TeacherRate = None,
+    names: options.Names = None,
+    names_file: options.NamesFile = None,
+    signals: options.Signals = None,
     resume: Annotated[
         bool,
         _option("--resume", group=_SEARCH, help="Go on with a run that exists; any run resumes by its own command."),
@@ -157,6 +160,7 @@ def run(
     """
     if context.invoked_subcommand is not None:
         return 0
+    from recuse.blinding.pairs import Blinds
     from recuse.discovery.config import DiscoverConfig
     from recuse.plan import AuditConfig
 
@@ -169,7 +173,7 @@ def run(
             judge=judge, pairs=pairs, prompt=prompt, limit=limit, seed=seed, out=out,
             temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
             columns=columns_of(column or []), group=group, skip_bad=skip_bad, prices=prices, max_cost=max_cost,
-            options=reached, run_code=run_code,
+            options=reached, run_code=run_code, blinds=Blinds.of(names, names_file, signals),
         ),
         teacher=teacher, teacher_options=replace(reached, base_url=teacher_base_url), teacher_tokens=teacher_tokens,
         rounds=rounds, biases=names_of(biases), library=library,

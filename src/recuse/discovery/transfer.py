@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recuse import assets
+from recuse.blinding.pairs import Blinds
 from recuse.discovery.config import DiscoverConfig
 from recuse.discovery.merge import Candidate
 from recuse.discovery.rounds import Discovered
@@ -73,7 +74,7 @@ def transfer_config(run: Path, judge: AuditConfig) -> DiscoverConfig:
         audit = replace(
             judge, pairs=table["pairs"], preset=table.get("preset") if table.get("preset") != "columns" else None,
             columns=table.get("columns", {}), group=table.get("group"), limit=table.get("limit"), seed=table["seed"],
-            skip_bad=table.get("skip_bad", False),
+            skip_bad=table.get("skip_bad", False), blinds=Blinds.from_table(table.get("blinded", {})),
         )  # fmt: skip
         return DiscoverConfig(
             audit, table["teacher"], teacher_options=replace(judge.options, base_url=table.get("teacher_base_url")),

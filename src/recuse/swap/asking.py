@@ -41,6 +41,7 @@ class Round:
         self.mode = mode
         self._asks: dict[Key, Ask] = {}
         self._said: dict[Key, Said] = {}
+        self.refused = False  # the provider did not take the temperature that was set
 
     @property
     def asks(self) -> list[Ask]:
@@ -75,6 +76,7 @@ class Round:
         """Have every ask answered. Raises what `send` raises."""
         for answered in send(self.asks):
             ask = answered.ask
+            self.refused |= any(note.startswith("temperature") for note in answered.reply.notes)
             said, reason = _said(answered.reply, self.mode)
             self._said[ask.pair, ask.view, ask.repeat] = replace(said, fresh=answered.fresh)
             if reason is not None:

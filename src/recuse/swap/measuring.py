@@ -25,6 +25,7 @@ _TITLES = {
     "self_preference.content": "Own outputs against gold",
     "position.repetition": "Same place named again",
 }
+_ROOM = 0.05  # of verdicts that may still move, under which an order says nothing
 _REWARD = "a reward model's scalar has no scale on which a tolerance could stand"
 
 
@@ -135,7 +136,9 @@ class Measuring:
                 unmeasured(
                     f"swap.floor:{part.mode.kind}:{RETEST}",
                     "Same request again",
-                    "deterministic: greedy decoding repeats itself, so a repeat says nothing",
+                    "the provider took no temperature, so that replies may vary: set --temperature default"
+                    if part.asked.refused
+                    else "deterministic: greedy decoding repeats itself, so a repeat says nothing",
                 )
             )
         else:
@@ -222,15 +225,19 @@ class Measuring:
         return [unmeasured("position.repetition", _TITLES["position.repetition"], "a reward model sees no places")]
 
 
-def _by_order(part: Part, pair: tuple[str, str]) -> dict[str, float | None]:
-    """The gap in each order alone: what is left of position in it, should the two differ."""
-    arm, found = part.swaps[pair], {}
+def _by_order(part: Part, pair: tuple[str, str]) -> dict[str, float | str | None]:
+    """The gap in each order alone, that is what is left of position in it should the two differ, and the share of
+    verdicts for the text shown first, which near 0 or 1 leaves a gap no room to show."""
+    arm, found = part.swaps[pair], dict[str, float | str | None]()
     if not arm.duels:
         return {}
     for place, order in enumerate(("AB", "BA")):
-        said = [part.asked.said(keys[place]).value for _, _, _, keys in arm.duels]
-        known = [value if order == "AB" else 1.0 - value for value in said if value is not None]
-        found[f"gap_{order}"] = 2.0 * sum(known) / len(known) - 1.0 if known else None
+        known = [v for v in (part.asked.said(keys[place]).value for _, _, _, keys in arm.duels) if v is not None]
+        first = sum(known) / len(known) if known else None
+        found[f"first_{order}"] = first
+        found[f"gap_{order}"] = None if first is None else (2.0 * first - 1.0) * (1 if order == "AB" else -1)
+        if first is not None and not _ROOM <= first <= 1 - _ROOM:
+            found["uninformative"] = f"under {_ROOM:.0%} room in order {order}".replace("%", " %")
     return found
 
 
