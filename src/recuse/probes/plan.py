@@ -49,6 +49,7 @@ temperature = 1.0                          # or "default", the provider's own
 max_tokens = 64
 subset = 40                                # templates of a run for each commit
 compare = [["women", "men"]]               # else every pair of groups
+metrics = ["decision"]                     # else all that the extractors read
 
 [extract.decision]                         # how replies are read: see recuse.probes.extract
 labels = ["yes", "no"]
@@ -101,6 +102,7 @@ class Probe(Strict):
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20  # asked for where the model gives them
     subset: Annotated[int, Field(ge=1)] | None = None
     compare: list[tuple[Key, Key]] = Field(default_factory=list)
+    metrics: list[Text] = Field(default_factory=list)  # of all that is read, those that are compared; none named: all
     seed: int = 0
     level: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
 
@@ -157,6 +159,11 @@ class ProbePlan(CounterfactualPlan):
     def pairs(self) -> list[tuple[str, str]]:
         """The groups that are compared, the first minus the second."""
         return list(self.probe.compare) or list(combinations(self.groups, 2))
+
+    @property
+    def batches(self) -> dict[str, str | None]:
+        """Template -> the batch in which it was added; None: from the first."""
+        return {one.id: one.batch for one in self.templates}
 
     def used(self, template: Template) -> list[str]:
         """The attributes whose slots stand in a template, in the plan's order."""
