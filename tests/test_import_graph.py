@@ -12,8 +12,8 @@ import recuse
 FLOW = [
     "errors", "types", "assets", "extras", "stats", "verdict", "prompts", "library", "pairs", "blinding",
     "counterfactual", "asks", "prices", "weights", "backends", "ledger", "judge", "judgements", "recorded", "perturb",
-    "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap", "controls", "probes", "conclude", "known", "plan",
-    "examine", "reexamine", "discovery", "release", "cli",
+    "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap", "controls", "probes", "conclude",
+    "known", "plan", "examine", "reexamine", "discovery", "export", "explain", "harden", "release", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 
