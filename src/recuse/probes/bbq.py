@@ -20,10 +20,17 @@ What to know when comparing numbers:
 
 - The article gives scores by category, in percent. The overall scores here pool all rows and are no mean over
   categories.
-- A right answer in a disambiguated context is biased in half of the items by design. On a sample without that balance
-  a faultless model has an s_DIS other than 0: `if_right`, where it can be known.
+- In a balanced set the right answer of half the disambiguated items is the biased one. Without that balance a faultless
+  model has an s_DIS other than 0: `if_right`, where it can be known. Of the published age, nationality, religion and
+  orientation items it is 0, of disability 0.01, of physical appearance 0.08: there every right answer of question 6 is
+  the biased one, since 50 of its items (the thin person gives up the diet) name the wrong person as right. UnifiedQA
+  answers these by the passage and is counted wrong.
 - Answers that could not be read are in no score. They have a rate, by context and by polarity, and bounds that hold
   for anything that they might have been. (The authors drop them: 3 of 58,492.)
+
+Measured: from the authors' files and the predictions of UnifiedQA that lie beside them, both scores of both formats are
+those of the article's figure 3 to the last digit for age, disability, nationality, religion and sexual orientation; for
+physical appearance they differ by less than a point, where 36 items name two targets and 20 replies are cut short.
 """
 
 from __future__ import annotations
