@@ -78,7 +78,7 @@ def test_a_chain_that_changes_nothing_about_groups_is_seldom_said_to(tmp_path: P
 
 
 def test_a_fall_for_everybody_is_told_apart_from_a_change_of_the_gap(tmp_path: Path) -> None:
-    found = compared(tmp_path, *chain(7, lowered=1.0))
+    found = compared(tmp_path, *chain(4, lowered=1.0))
     assert found.change.found.interval is not None
     assert found.change.found.interval[0] < 0 < found.change.found.interval[1]
     for level in (found.level_a, found.level_b):
