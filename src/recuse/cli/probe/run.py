@@ -65,8 +65,8 @@ def run(
 ) -> int:
     """Ask a model about every template for every name of every group, and say what differs.
 
-    The same command resumes a run that stopped, asks about added templates alone, and after a change of [extract] reads
-    the replies that are there again. Exit codes: 0 done; 2 usage, 4 incomplete and resumable, 130 interrupted.
+    The same command resumes a run that stopped, asks about added templates alone, and reads the replies that are there
+    anew where the plan says so. Exit codes: 0 done; 2 usage, 4 incomplete and resumable, 130 interrupted.
     """
     from recuse.probes.asking import ProbeConfig, prepare
 
