@@ -15,7 +15,7 @@ from recuse.verdict.menu import Menu, menu_of, none
 from recuse.verdict.noanswer import is_error_text, is_refusal
 from recuse.verdict.scores import read_number_pair, read_score
 from recuse.verdict.spec import Spec
-from recuse.verdict.structured import read_json_score, read_json_verdict, read_ranking
+from recuse.verdict.structured import read_json_score, read_json_scores, read_json_verdict, read_ranking
 from recuse.verdict.tags import read_bracket, read_bracket_score, read_bracket_strength
 from recuse.verdict.text import plain, split_thinking
 
@@ -54,6 +54,9 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "score": Format('a number, alone or as in "Score: 7"', read_score, "score", loose=True),
         "bracket_score": Format("[[7]]", read_bracket_score, "score"),
         "json_score": Format('a JSON object such as {"score": 7}', read_json_score, "score", data=True),
+        "json_scores": Format(
+            'a JSON object with both scores by label: {"A": 7, "B": 5}', read_json_scores, "scores", data=True
+        ),
         "ranking": Format('a list of {"model": label, "rank": 1}', read_ranking, data=True),
     }
 )

@@ -1,4 +1,5 @@
-"""Formats that are data: json_verdict, json_score, ranking. Read with `json` or `ast.literal_eval`, never evaluated.
+"""Formats that are data: json_verdict, json_score, json_scores, ranking. Read with `json` or `ast.literal_eval`, never
+evaluated.
 
 An object may stand alone, inside a fence, or among text; the last one that has a verdict counts.
 """
@@ -13,7 +14,7 @@ from typing import Any
 
 from recuse.types import Outcome, Verdict
 from recuse.verdict.menu import Menu, none
-from recuse.verdict.scores import NUMBER, as_score
+from recuse.verdict.scores import NUMBER, as_pair, as_score
 from recuse.verdict.text import visible
 
 _VERDICT = ("verdict", "winner", "choice", "answer", "preferred", "preference", "decision", "judgement", "judgment")
@@ -49,7 +50,7 @@ def read_json_verdict(text: str, menu: Menu) -> Verdict:
     if not named:
         return _absent(cut, "verdict")
     read = {key: _outcome(value, menu) for key, value in named}
-    shown = ", ".join(f'"{key}": {value!r}' for key, value in named)
+    shown = _shown(named)
     outcomes = {_outcome(value, menu) for _, value in named}
     if len(outcomes - {None}) > 1:
         return none("conflicting", f"keys that name different outcomes: {shown}")
@@ -69,9 +70,26 @@ def _outcome(value: object, menu: Menu) -> Outcome | None:
 def read_json_score(text: str, menu: Menu) -> Verdict:
     """{"score": 7}; the key is one of SCORE_KEYS, the value a number or a text that is one."""
     named, cut = _last_with(text, SCORE_KEYS)
-    if not named:
-        return _absent(cut, "score")
-    shown = ", ".join(f'"{key}": {value!r}' for key, value in named)
+    return _score(named, menu) if named else _absent(cut, "score")
+
+
+def read_json_scores(text: str, menu: Menu) -> Verdict:
+    """{"A": 7, "B": 5}, both answers by their labels, also as "score_a"; the higher one is preferred."""
+    sides = [frozenset({_key(label), f"score_{_key(label)}"}) for label in (menu.spec.first, menu.spec.second)]
+    named, cut = _last_with(text, sides[0] | sides[1])
+    of = [[(key, value) for key, value in named if _key(key) in side] for side in sides]
+    if not all(of):
+        return _absent(cut, "score of both answers")
+    found = [_score(side, menu) for side in of]
+    for verdict in found:
+        if verdict.score is None:
+            return verdict
+    return as_pair(str(found[0].score), str(found[1].score), None, f"the JSON has {_shown(named)}")
+
+
+def _score(named: list[tuple[str, Any]], menu: Menu) -> Verdict:
+    """The score that all of these pairs give."""
+    shown = _shown(named)
     digits: list[str] = []
     for _, value in named:
         number = NUMBER.fullmatch(visible(str(value)).strip()) if isinstance(value, str | int | float) else None
@@ -81,6 +99,14 @@ def read_json_score(text: str, menu: Menu) -> Verdict:
     if len({float(digit) for digit in digits}) > 1:
         return none("conflicting", f"keys with different scores: {shown}")
     return as_score(digits[-1], menu.spec.scale, f"the JSON has {shown}")
+
+
+def _shown(named: list[tuple[str, Any]]) -> str:
+    return ", ".join(f'"{key}": {value!r}' for key, value in named)
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\s-]+", "_", text.strip().lower())
 
 
 def read_ranking(text: str, menu: Menu) -> Verdict:
@@ -148,7 +174,7 @@ def _named(value: Any, keys: frozenset[str], depth: int) -> list[tuple[str, Any]
     """The pairs with one of `keys` at the outermost level that has any."""
     if depth > _MAX_DEPTH or not isinstance(value, _Pairs):
         return []
-    here = [(key, inner) for key, inner in value if re.sub(r"[\s-]+", "_", key.strip().lower()) in keys]
+    here = [(key, inner) for key, inner in value if _key(key) in keys]
     here = [(key, inner) for key, inner in here if not isinstance(inner, list)]
     if here:
         return here
