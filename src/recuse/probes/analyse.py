@@ -133,7 +133,9 @@ class _Rows:
         self, records: Records, values: Sequence[float | None], a: str, b: str, bounds: Bounds | None, level: float,
         seed: int, *, whole: bool,
     ) -> None:  # fmt: skip
-        self.kept = [i for i, group in enumerate(records.group) if group in (a, b)]
+        keys = list(zip(records.template_id, records.group, records.name, records.seed, strict=True))
+        # Sorted, so that the order of the rows changes nothing.
+        self.kept = sorted((i for i, group in enumerate(records.group) if group in (a, b)), key=lambda i: keys[i])
         self.values = [values[i] for i in self.kept]
         self.template, self.group, self.name, self.draw = (
             [column[i] for i in self.kept]
@@ -267,6 +269,10 @@ def notes_of(found: Analysis, names: str) -> tuple[str, ...]:
     notes = []
     if gap.estimate is None:
         notes.append(f"The gap was not measured: {gap.reason}.")
+    elif gap.groups == 1:
+        notes.append("All values are of one template, which says nothing about further ones.")
+    elif found.gap.shown.interval is None:
+        notes.append("No template differs from another, so that only bounds give an interval: give --bounds.")
     failures = gap.failures
     if failures is not None and (gap.missing_a or gap.missing_b):
         rates = f"{a} {failures.rate_a:.3f}, {b} {failures.rate_b:.3f}"

@@ -76,7 +76,7 @@ def compare(
         for one in (old, new)
     ]
     before, after = (_by_key(one, metric, groups) for one in (old, new))
-    both = [key for key in before if key in after]
+    both = sorted(before.keys() & after.keys())
     if not both:
         raise InputError(
             f"no row has a counterpart in {old.path}", path=new.path, field=KEYS[0],
