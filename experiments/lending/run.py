@@ -7,6 +7,7 @@ One call for each text: P(yes) is read from the first token's log-probabilities.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -25,7 +26,8 @@ def main(model: str, folder: Path, subset: int | None) -> None:
         if done % 100 == 0 or done == total:
             print(f"{phase}: {done:,} of {total:,}, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
 
-    probing = prepare(ProbeConfig(HERE / "plan.toml", model, out=folder, subset=subset))
+    plan = Path(os.path.relpath(HERE / "plan.toml"))  # the report names it so
+    probing = prepare(ProbeConfig(plan, model, out=folder, subset=subset))
     try:
         result = run_probe(probing, watch=watch)
     finally:

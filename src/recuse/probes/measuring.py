@@ -130,7 +130,7 @@ def gap_finding(gap: Gap, id: str, title: str, more: dict[str, Any] | None = Non
         details["excluded"] = [str(template) for template in found.excluded]
     return Finding(
         id, title, shown.estimate, shown.interval, shown.n, shown.groups, found.pvalue, shown.method, shown.reason,
-        gap.careful.worst_interval if gap.careful is not None else None, details=details,
+        gap.careful.worst_interval if gap.careful and (found.missing_a or found.missing_b) else None, details=details,
     )  # fmt: skip
 
 
