@@ -21,6 +21,7 @@ from recuse.probes.redraws import Flips, flips
 from recuse.probes.slices import ALPHA, FLOOR, SMALLEST, Cut, Slice, cut_all
 from recuse.probes.weeks import Alarm, Week, weekly
 from recuse.stats import Estimate
+from recuse.stats.clustered import FEW
 from recuse.types import Finding
 
 ALARM = (
@@ -29,6 +30,11 @@ ALARM = (
 )
 SCREEN = "The best slice is found by looking, and p is of one comparison with it; p_corrected allows for every pair."
 ROWS = "p takes every row for independent; where rows share a person or a template, name its column with --group."
+
+FEW_CLUSTERS = (
+    "Where few clusters differ, figures with clusters as units allow for whatever clusters not seen could be like, and "
+    "are wide: more clusters narrow them, not more rows."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,8 @@ def slice_outcomes(table: Outcomes, *, expected: Sequence[str] = (), level: floa
             )
         )  # fmt: skip
     notes = [ALARM, SCREEN, *([ROWS] if table.cluster is None else []), *_failures(table), *table.notes]
+    if any(FEW in one.clustered.method for cut in found for one in cut.cut.slices if one.clustered):
+        notes.append(FEW_CLUSTERS)
     return Sliced(table, tuple(found), tuple(notes))
 
 
