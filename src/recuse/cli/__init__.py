@@ -15,6 +15,7 @@ from recuse.cli.audit import audit
 from recuse.cli.blind import blind
 from recuse.cli.calibrate import calibrate
 from recuse.cli.discover import discover
+from recuse.cli.gate import gate
 from recuse.cli.ledger import ledger
 from recuse.cli.library import library
 from recuse.cli.parse import parse
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command()(audit)
 app.command()(blind)
+app.command()(gate)
 app.command()(parse)
 app.add_typer(calibrate, name="calibrate")
 app.add_typer(discover, name="discover")
