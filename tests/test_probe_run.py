@@ -276,7 +276,8 @@ def test_the_command_prints_the_findings_that_it_writes(capsys: pytest.CaptureFi
     [
         ({"probes": {}}, [], 2, "probes"),
         ({"extract": {}}, [], 2, "does not say how replies are read"),
-        ({"extract": {"guess": {}}}, [], 2, "guess"),
+        ({"extract": {"guess": {}}}, [], 2, "plan.toml: field 'extract.guess': there is no extractor"),
+        ({"extract": {"yes": {"yess": "Y"}}}, [], 2, "plan.toml: field 'extract.yes.yess'"),
         ({"probe": {"metrics": ["height"]}}, [], 2, "no extractor gives 'height'"),
         ({}, ["--per-commit"], 2, "The plan names no subset"),
         ({}, ["--per-commit", "--subset", "3"], 2, "--subset and --per-commit"),

@@ -48,13 +48,14 @@ class Measuring:
 
     def findings(self) -> tuple[Finding, ...]:
         """Gaps first, adjusted over all of them; then what explains them."""
-        tested = [p for one in self.analyses.values() if (p := one.gap.found.pvalue) is not None]
-        adjusted = iter(stats.holm(tested).tolist())
+        gaps = _adjusted([one.gap.found.pvalue for one in self.analyses.values()])
+        failed = [one.gap.found.failures for one in self.analyses.values()]
+        failures = _adjusted([None if one is None else one.pvalue for one in failed])
         found: list[Finding] = []
         for (metric, a, b), one in self.analyses.items():
             pooled = one.pooled
             more: dict[str, Any] = {
-                "p_adjusted": None if one.gap.found.pvalue is None else next(adjusted),
+                "p_adjusted": next(gaps),
                 "pooled": {"interval": pooled.interval, "p": pooled.pvalue, "method": pooled.method},
             }
             found.append(gap_finding(one.gap, f"probe.gap:{metric}:{a}/{b}", f"{metric}: {a} minus {b}", more))
@@ -64,7 +65,8 @@ class Measuring:
                 found.append(Finding(id, title, None, reason=_SILENT, n=0))
         for (metric, a, b), one in self.analyses.items():
             title = f"{metric}: {a} minus {b}, replies without a value"
-            found.append(failure_finding(one.gap.found.failures, f"probe.failure_gap:{metric}:{a}/{b}", title))
+            id, p = f"probe.failure_gap:{metric}:{a}/{b}", next(failures)
+            found.append(failure_finding(one.gap.found.failures, id, title, adjusted=p))
             found += _cut_findings(one)
         for metric in self.metrics:
             if metric not in self.silent:
@@ -134,10 +136,12 @@ def gap_finding(gap: Gap, id: str, title: str, more: dict[str, Any] | None = Non
     )  # fmt: skip
 
 
-def failure_finding(found: stats.FailureGap | None, id: str, title: str) -> Finding:
+def failure_finding(found: stats.FailureGap | None, id: str, title: str, *, adjusted: float | None = None) -> Finding:
     if found is None:
         return Finding(id, title, None, reason="no rows")
-    details = {"rate_a": found.rate_a, "rate_b": found.rate_b, "n_a": found.n_a, "n_b": found.n_b}
+    details = {
+        "rate_a": found.rate_a, "rate_b": found.rate_b, "n_a": found.n_a, "n_b": found.n_b, "p_adjusted": adjusted,
+    }  # fmt: skip
     return replace(of_estimate(found, id, title), p=found.pvalue, details=details)
 
 
@@ -178,6 +182,12 @@ def _flip_findings(one: Analysis, *, among: str) -> Iterator[Finding]:
     yield replace(rate, p=above.pvalue, method=f"{rate.method}; p against {against}", details=said)
     noise = of_estimate(flips.noise, f"probe.noise:{one.metric}{among}", f"{one.metric}: one text decided differently")
     yield replace(noise, details={"names": _told(flips.names)})
+
+
+def _adjusted(ps: Sequence[float | None]) -> Iterator[float | None]:
+    """Holm's over those that there are."""
+    adjusted = iter(stats.holm([p for p in ps if p is not None]).tolist())
+    return iter([None if p is None else next(adjusted) for p in ps])
 
 
 def _told(found: stats.Estimate) -> dict[str, Any]:

@@ -36,7 +36,10 @@ class Reading:
         made, bounds, of = dict[str, Extractor](), dict[str, tuple[float, float]](), dict[str, str]()
         taken = {*COLUMNS, *plan.attributes, *(tag for one in plan.templates for tag in one.tags)}
         for name, settings in plan.extract.items():
-            made[name] = build_extractor(name, settings)
+            try:
+                made[name] = build_extractor(name, settings)
+            except InputError as error:  # it knows the key and not the file
+                raise InputError(str(error.args[0]), path=path, hint=error.hint) from None
             for metric, ends in made[name].bounds.items():
                 if metric in taken or metric in of:
                     whose = f"of [extract.{of[metric]}] too" if metric in of else "a column of the records"

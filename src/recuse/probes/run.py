@@ -62,7 +62,7 @@ def run_probe(
         rows = rows_of(probing.texts, probing.asks_of, answered, probing.reading)
         measuring = Measuring(plan, probing.reading, [row for row in rows if row["group"] != BASE])
         findings = measuring.findings()
-        headline, found = _headline(findings)
+        headline, found = _headline(findings, alpha=1 - plan.probe.level)
         about = {
             "path": str(config.plan), "hash": plan.hash, "asked_hash": plan.asked_hash,
             "templates": len(plan.templates), "names_matched": probing.names.matched,
@@ -110,23 +110,24 @@ def _claim(folder: Path, settings: Mapping[str, Any], batches: Mapping[str, str 
     return {**settings, _KEPT: before}, True
 
 
-def _headline(findings: Sequence[Finding]) -> tuple[str, bool]:
+def _headline(findings: Sequence[Finding], *, alpha: float) -> tuple[str, bool]:
     """The gap that is least like chance, in one sentence, and whether any gap is beyond chance."""
     gaps = [f for f in findings if f.id.startswith("probe.gap:") and f.estimate is not None]
-    shown = [f for f in gaps if (f.details.get("p_adjusted") or 0.0) < 0.05 and f.p is not None]
-    failing = [f for f in findings if f.id.startswith("probe.failure_gap:") and f.p is not None and f.p < 0.05]
-    if shown:
-        first = min(shown, key=lambda f: f.details["p_adjusted"])
-        return f"A gap in {_said(first)}.", True
-    if failing:
-        first = min(failing, key=lambda f: f.p or 0.0)
-        return f"No gap is shown in the values that there are, and one in failures: {_said(first)}.", True
+    failing = [f for f in findings if f.id.startswith("probe.failure_gap:") and f.estimate is not None]
+    if shown := [f for f in gaps if _chance(f) < alpha]:
+        return f"A gap in {_said(min(shown, key=_chance))}.", True
+    if shown := [f for f in failing if _chance(f) < alpha]:
+        least = _said(min(shown, key=_chance))
+        return f"No gap is shown in the values that there are, and one in failures: {least}.", True
     if not gaps:
         return "No gap could be measured: no template has values in two groups.", False
-    return (
-        f"No gap is shown; the nearest to one is {_said(min(gaps, key=lambda f: 1.0 if f.p is None else f.p))}.",
-        False,
-    )
+    return f"No gap is shown; the nearest to one is {_said(min(gaps, key=_chance))}.", False
+
+
+def _chance(finding: Finding) -> float:
+    """The adjusted p; 1 where nothing was tested."""
+    p = finding.details.get("p_adjusted")
+    return 1.0 if p is None else float(p)
 
 
 def _said(finding: Finding) -> str:
