@@ -33,11 +33,22 @@ class Listing:
 
 @dataclass(slots=True)
 class _Lines:
-    """A list of lines while it is read. `number` is the last one; None for bullets."""
+    """A list of lines while it is read.
+
+    number     the last one; None for bullets
+    paragraph  a paragraph of its own stands after the last item so far
+    spaced     such a paragraph stood between two items, so that one at the end says nothing of the list's end
+    """
 
     indent: int
     number: int | None
     found: list[tuple[int, str]] = field(default_factory=list)
+    paragraph: bool = False
+    spaced: bool = False
+
+    def add(self, number: int | None, text: str) -> None:
+        self.spaced, self.paragraph, self.number = self.spaced or self.paragraph, False, number
+        self.found.append((len(self.found) + 1 if number is None else number, text.strip()))
 
 
 def listings(text: str) -> list[Listing]:
@@ -54,7 +65,7 @@ def listings(text: str) -> list[Listing]:
 def _line_lists(text: str) -> Iterator[Listing]:
     lines = text.rstrip().split("\n")
     now: _Lines | None = None
-    for line in lines:
+    for before, line in zip(("", *lines), lines, strict=False):
         number = _NUMBERED.fullmatch(line)
         match = number or _BULLET.fullmatch(line)
         if match is None:
@@ -63,6 +74,8 @@ def _line_lists(text: str) -> Iterator[Listing]:
             if now is not None and (chain or (line.strip() and not indented and now.number is None)):
                 yield _ranked(now)
                 now = None
+            elif now is not None and line.strip() and not indented and not before.strip():
+                now.paragraph = True
             if chain:
                 yield Listing(chain, line is lines[-1])
             continue
@@ -73,11 +86,10 @@ def _line_lists(text: str) -> Iterator[Listing]:
             if now is not None:
                 yield _ranked(now)
             now = _Lines(indent, value)
-        now.number = value
-        now.found.append((len(now.found) + 1 if value is None else value, match["text"].strip()))
+        now.add(value, match["text"])
     if now is not None:
         last = _ranked(now)
-        last.open = True
+        last.open = now.spaced or not now.paragraph
         yield last
 
 
@@ -90,8 +102,8 @@ def _goes_on(now: _Lines, value: int | None) -> bool:
     """Whether a line is the list's next item: the next number, the one before in a countdown, or another bullet."""
     if value is None or now.number is None:
         return value is None and now.number is None
-    steps = {after - before for (before, _), (after, _) in zip(now.found, now.found[1:], strict=False)}
-    return value - now.number in (steps or {1, -1})
+    steps = (1, -1) if len(now.found) < 2 else (now.found[1][0] - now.found[0][0],)
+    return value - now.number in steps
 
 
 def _ranked(lines: _Lines) -> Listing:
