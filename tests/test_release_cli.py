@@ -260,3 +260,17 @@ def test_a_probe_by_hand_is_one_by_the_schema(tmp_path: Path) -> None:
     schema = json.loads(assets.data("probe.schema.json").read_text())
     content = json.loads((write_run(tmp_path, [finding(GAP, 0.0, [-0.01, 0.01])]) / "findings.json").read_text())
     check(content["findings"][0], schema["$defs"]["finding"], whole=schema)
+
+
+def test_the_example_workflow_uses_options_that_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of its commands, with a plan, a run and bands that are not there, ends at the missing file."""
+    text = (Path(__file__).parent.parent / "experiments" / "ci" / "gate.yml").read_text(encoding="utf-8")
+    commands = [line.split(" || ")[0] for line in re.findall(r"(?:^|: )\s*(recuse .*)$", text, re.MULTILINE)]
+    assert len(commands) == 3
+    for command in commands:
+        words = [str(tmp_path / word) if word.endswith(".toml") or word == "run" else word for word in command.split()]
+        words[2] = "run" if words[1] == "probe" else words[2]
+        assert run(words[1:]) == 2
+        error = capsys.readouterr().err
+        assert "cannot be read (No such file or directory)" in error
+        assert "option" not in error.casefold()

@@ -44,7 +44,7 @@ def gate_run(run: RunRead, tolerances: Tolerances, *, baseline: RunRead | None =
     checks = [_refused(check, run, tolerances) for check in decided]
     if tolerances.worst_slice is not None:
         rule = tolerances.worst_slice
-        checks.append(worst_slice([run.findings[id] for id in slices_of(list(run.findings), rule)], rule))
+        checks.append(worst_slice(slices_of(run.findings.values(), rule), rule))
     outcome = _outcome(checks, void)
     return Release(
         outcome, _headline(outcome, checks, void), tuple(checks), run, baseline, void,
@@ -62,7 +62,7 @@ def _possible(run: RunRead, tolerances: Tolerances, baseline: RunRead | None, pa
                 "max_rise and max_fall compare with an earlier run", path=path, field=f"primary.{id}",
                 hint="Give it with --baseline.",
             )  # fmt: skip
-    if tolerances.worst_slice is not None and not slices_of(list(run.findings), tolerances.worst_slice):
+    if tolerances.worst_slice is not None and not slices_of(run.findings.values(), tolerances.worst_slice):
         found = [id for id in run.findings if id.startswith(PREFIX)]
         hint = _has(found) if found else f"It has no finding {PREFIX}TAG=VALUE at all."
         raise InputError("the run has none of these slices", path=path, field="worst_slice", hint=hint)

@@ -10,7 +10,7 @@ the number of slices is corrected for: eight slices of 300 without any gap fail 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from recuse.release.baseline import doubt_of
 from recuse.release.checks import Check, Decision, Value
@@ -22,14 +22,17 @@ _ROUNDING = 1e-9  # a ratio of exactly four fifths is not under it
 _NEXT = re.compile(r",(?=[^,=]+=)")  # between the tags of an intersection
 
 
-def tags_of(id: str) -> str:
+def tags_of(one: Finding) -> str:
     """The tags by which a slice is cut: "dialect", or "dialect,age" for an intersection."""
-    return ",".join(part.partition("=")[0].strip() for part in _NEXT.split(id.removeprefix(PREFIX)))
+    told = one.details.get("tags")
+    if isinstance(told, Mapping):
+        return ",".join(map(str, told))
+    return ",".join(part.partition("=")[0].strip() for part in _NEXT.split(one.id.removeprefix(PREFIX)))
 
 
-def slices_of(ids: Sequence[str], rule: WorstSlice) -> list[str]:
-    """The findings that the rule judges."""
-    return [id for id in ids if id.startswith(PREFIX) and (rule.by is None or tags_of(id) in rule.by)]
+def slices_of(findings: Iterable[Finding], rule: WorstSlice) -> list[Finding]:
+    """Those that the rule judges."""
+    return [one for one in findings if one.id.startswith(PREFIX) and (rule.by is None or tags_of(one) in rule.by)]
 
 
 def worst_slice(slices: Sequence[Finding], rule: WorstSlice) -> Check:
