@@ -204,7 +204,8 @@ def test_the_table_for_people_has_n_beside_every_p_and_calls_four_fifths_an_alar
 
 def test_findings_bear_the_ids_and_figures_that_the_gate_reads(tmp_path: Path) -> None:
     path = _write(tmp_path / "t.jsonl", _counts({"a": (82, 200), "b": (124, 200)}))
-    (finding,) = slice_findings(slice_outcomes(read_outcomes(path, outcome="y", by=["side"])))
+    finding, best = slice_findings(slice_outcomes(read_outcomes(path, outcome="y", by=["side"])))
+    assert (best.id, best.estimate, best.n, best.p) == ("slice.ratio:side=b", 1.0, 200, None)
     assert (finding.id, finding.n) == ("slice.ratio:side=a", 200)
     assert finding.estimate == pytest.approx(82 / 124)
     assert finding.p == pytest.approx(proportions_ztest([82, 124], [200, 200])[1], rel=1e-9)

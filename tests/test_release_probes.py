@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import probe_world as world
 import pytest
-from release_world import write_gate, write_run
+from release_world import write_gate
 
 from recuse.cli import run
-from recuse.probes.outcomes import read_outcomes
-from recuse.probes.sliced import slice_findings, slice_outcomes
 from recuse.release import read_run
 from recuse.release.baseline import differing
 
@@ -78,19 +75,23 @@ def test_refusing_one_group_more_often_does_not_pass(
     ("yes", "n", "code", "why"),
     [
         (99, 300, 1, "dialect=south has a ratio of 0.660, under 0.8, with p 2.4e-05"),
-        (135, 300, 0, "none of 1 slices has a ratio under 0.8 with p under 0.05"),
+        (135, 300, 0, "none of 2 slices has a ratio under 0.8 with p under 0.05"),
         (112, 250, 3, "dialect=south has 250 cases, and a slice is judged from 300 on"),
+        (200, 250, 1, "dialect=north has a ratio of 0.625, under 0.8, with p 3.3e-13"),
+        (130, 250, 3, "dialect=south has 250 cases, and a slice is judged from 300 on"),  # the best one of the cut
     ],
 )
 def test_a_table_of_slices_is_gated_on_its_worst(
     yes: int, n: int, code: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """150 of 300 beside 99 of 300: 0.33 / 0.5; z = 0.17 / sqrt(0.415 * 0.585 * 2 / 300) = 4.23, and p 2.4e-05."""
+    """150 of 300 beside 99 of 300: 0.33 / 0.5; z = 0.17 / sqrt(0.415 * 0.585 * 2 / 300) = 4.23, p 2.4e-05 (by hand); beside
+    200 of 250 p 3.3e-13 (statsmodels)."""
     rows = [{"dialect": "north", "y": int(i < 150)} for i in range(300)]
     rows += [{"dialect": "south", "y": int(i < yes)} for i in range(n)]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = slice_findings(slice_outcomes(read_outcomes(tmp_path / "rows.jsonl", outcome="y", by=["dialect"])))
-    folder = write_run(tmp_path / "run", [asdict(one) for one in found])
+    source, folder = tmp_path / "rows.jsonl", tmp_path / "run"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for _ in range(2):  # a second time into the same folder
+        assert run(["probe", "slices", str(source), "--outcome", "y", "--by", "dialect", "--out", str(folder)]) == 0
     gate = write_gate(tmp_path / "gate.toml", worst_slice={"by": ["dialect"]})
     assert run(["gate", str(folder), "--tolerances", str(gate)]) == code
     assert why in capsys.readouterr().out

@@ -140,7 +140,7 @@ def carry_out(
             spend = engines.spends["product"]
         usage = usage_of(spend, product.price, time.monotonic() - started)
         versions = {"python": platform.python_version(), **{p: version(p) for p in ("recuse", "numpy", "scipy")}}
-        run.record(versions=versions, usage=usage)
+        run.record(versions=versions, usage=usage, provider={"models": spend.models, "notes": spend.notes})
         content = {
             "schema": 1, "kind": "probe", "headline": found.headline, "model": reached.model, "plan": dict(plan),
             "level": level, "findings": [asdict(finding) for finding in found.findings], "tables": dict(found.tables),

@@ -46,6 +46,9 @@ def slices(
     expect: Annotated[
         list[str] | None, typer.Option(metavar="TAG=VALUE", help="A slice that must have rows. May be repeated.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the findings in a run folder, for `recuse gate`.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Rates by slice, the worst first: interval, ratio to the best slice, p, n, failures, worst-slice rule.
@@ -60,6 +63,13 @@ def slices(
         when=time,
     )  # fmt: skip
     found = slice_outcomes(table, expected=expect or ())
+    if out is not None:
+        from recuse.probes.sliced_folder import keep_slices
+
+        keep_slices(found, out, asked={
+            "records": str(records), "outcome": outcome, "by": by, "positive": positive, "gold": gold, "group": group,
+            "time": time, "counterfactual": counterfactual,
+        })  # fmt: skip
     if as_json:
         import json
 
