@@ -84,8 +84,8 @@ def test_refusing_one_group_more_often_does_not_pass(
 def test_a_table_of_slices_is_gated_on_its_worst(
     yes: int, n: int, code: int, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """150 of 300 beside 99 of 300: 0.33 / 0.5; z = 0.17 / sqrt(0.415 * 0.585 * 2 / 300) = 4.23, p 2.4e-05 (by hand); beside
-    200 of 250 p 3.3e-13 (statsmodels)."""
+    """150 of 300 beside 99 of 300: 0.33 / 0.5; z = 0.17 / sqrt(0.415 * 0.585 * 2 / 300) = 4.23, p 2.4e-05, by hand;
+    beside 200 of 250 p 3.3e-13 (statsmodels)."""
     rows = [{"dialect": "north", "y": int(i < 150)} for i in range(300)]
     rows += [{"dialect": "south", "y": int(i < yes)} for i in range(n)]
     source, folder = tmp_path / "rows.jsonl", tmp_path / "run"

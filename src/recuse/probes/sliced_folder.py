@@ -24,7 +24,8 @@ def keep_slices(found: Sliced, folder: Path, *, asked: Mapping[str, Any], level:
         table = sliced_json(found)
         content = {
             "schema": 1, "kind": "probe", "headline": _headline(found), "model": "",
-            "plan": {"records": found.table.path}, "level": level, "findings": [asdict(finding) for finding in slice_findings(found)],
+            "plan": {"records": found.table.path}, "level": level,
+            "findings": [asdict(finding) for finding in slice_findings(found)],
             "tables": {"slices": table["slices"], "cuts": table["cuts"], "outcome": table["outcome"]},
             "notes": list(found.notes), "usage": {"calls": 0},
             "config": {key: value for key, value in config.items() if value is not None},
