@@ -11,7 +11,7 @@ import probe_world as world
 import pytest
 from json_schema import check
 
-from recuse import assets, cli
+from recuse import assets, cli, stats
 from recuse.backends import python
 from recuse.errors import ConfigMismatch, InputError, Interrupted
 from recuse.probes.analyse import analyse
@@ -314,3 +314,22 @@ def test_at_temperature_zero_one_text_is_asked_once(monkeypatch: pytest.MonkeyPa
     assert sum(world.asked.values()) == 72
     assert any("at temperature 0 a repeat says nothing" in note for note in result.notes)
     assert result.config["draws"] == 1
+
+
+def test_the_power_calculation_says_how_often_a_decision_is_drawn():
+    content = world.plan(40, probe={"draws": "power", "temperature": 1.0}, tolerance={"probability": 0.1})
+    probing = prepare(ProbeConfig(world.write(Path("plan.toml"), content), "python/probe_world:innocent"))
+    asked = stats.design_for_gap(
+        0.1, templates=40, names=6, seeds=None, power=0.9, sd_template=0.1, sd_name=0.0, sd_seed=0.5
+    )
+    assert probing.draws == asked.seeds
+    assert probing.draws > 1
+    assert any(f"{asked.seeds} draws a prompt" in note for note in probing.notes)
+
+
+def test_where_probabilities_are_read_one_call_is_enough(monkeypatch: pytest.MonkeyPatch):
+    real = python.Capabilities
+    monkeypatch.setattr(python, "Capabilities", lambda **more: real(**{**more, "temperature": True, "logprobs": True}))
+    path = world.write(Path("plan.toml"), world.plan(40, probe={"draws": "power"}))
+    probing = prepare(ProbeConfig(path, "python/probe_world:flat"))
+    assert (probing.draws, probing.sampling.temperature, probing.sampling.top_logprobs) == (1, 0.0, 20)

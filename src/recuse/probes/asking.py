@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from recuse import assets
-from recuse.backends import Backend, Options, open_backend
+from recuse.backends import Backend, Capabilities, Options, open_backend
 from recuse.backends.base import public_address
 from recuse.errors import UsageError
 from recuse.judge import estimate_tokens
 from recuse.prices import Price, date_of, priced
+from recuse.probes.draws import decision_draws
 from recuse.probes.matrix import Shown, shown, subset
 from recuse.probes.names import NameAudit, audited
 from recuse.probes.plan import ProbePlan, load_probe_plan
@@ -125,17 +126,10 @@ def _with_model(
     if not can.explains:
         raise UsageError(f"{config.model} writes no text.", hint="Give --model one that does.")
     price = priced(config.model, config.prices, local=can.local, capped=config.max_cost is not None)
-    wanted = None if probe.temperature == "default" else float(probe.temperature)
-    temperature = wanted if can.temperature else None
     if not can.temperature:
         notes.append("This model takes no temperature.")
-    draws = probe.draws
-    if temperature == 0.0 and draws > 1:
-        draws = 1
-        notes.append(
-            f"Asked once, not {probe.draws} times: at temperature 0 a repeat says nothing. "
-            "Set probe.temperature to measure the noise of one text."
-        )
+    draws, temperature, why = _draws(plan, can)
+    notes += why
     sampling = Sampling(
         temperature=temperature,
         max_tokens=probe.max_tokens,
@@ -144,3 +138,24 @@ def _with_model(
     )
     engine = backend.versions()
     return Probing(config, plan, names, reading, texts, backend, engine, sampling, draws, price, tuple(notes))
+
+
+def _draws(plan: ProbePlan, can: Capabilities) -> tuple[int, float | None, list[str]]:
+    """How often each text is asked, at which temperature (None: the provider's default), and what to say of it."""
+    probe = plan.probe
+    temperature = None if probe.temperature == "default" or not can.temperature else float(probe.temperature)
+    if probe.draws == "power":
+        found = decision_draws(
+            can if "yes" in plan.extract else replace(can, logprobs=False),  # only there are probabilities read
+            tolerance=plan.tolerance.probability, templates=len(plan.templates),
+            names=min(max(len(group.names), 1) for group in plan.groups.values()),
+            temperature=temperature or 1.0, **plan.power.model_dump(),
+        )  # fmt: skip
+        return found.n, found.sampling.temperature, [found.why]
+    if temperature == 0.0 and probe.draws > 1:
+        note = (
+            f"Asked once, not {probe.draws} times: at temperature 0 a repeat says nothing. "
+            "Set probe.temperature to measure the noise of one text."
+        )
+        return 1, temperature, [note]
+    return probe.draws, temperature, []

@@ -44,7 +44,8 @@ table = "names.csv"                        # columns name, count, year; beside t
 choose = 4                                 # of those above, the ones that match best in frequency and era
 
 [probe]
-draws = 3                                  # fresh replies to each text
+draws = 3                                  # fresh replies to each text; "power": as many as [power] asks for, and one
+                                           # where probabilities are read
 temperature = 1.0                          # or "default", the provider's own
 max_tokens = 64
 subset = 40                                # templates of a run for each commit
@@ -96,7 +97,7 @@ class ProbeTemplate(Template):
 
 
 class Probe(Strict):
-    draws: Annotated[int, Field(ge=1, le=1000)] = 1
+    draws: Annotated[int, Field(ge=1, le=1000)] | Literal["power"] = 1
     temperature: Annotated[float, Field(ge=0.0, le=10.0)] | Literal["default"] = 0.0
     max_tokens: Annotated[int, Field(ge=1)] = 512
     top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20  # asked for where the model gives them
@@ -105,6 +106,15 @@ class Probe(Strict):
     metrics: list[Text] = Field(default_factory=list)  # of all that is read, those that are compared; none named: all
     seed: int = 0
     level: Annotated[float, Field(gt=0.5, lt=1.0)] = 0.95
+
+
+class Power(Strict):
+    """What the power calculation is told; the gap to be found is `tolerance.probability`."""
+
+    sd_template: Annotated[float, Field(ge=0.0, le=1.0)] = 0.1  # of the gaps between templates, in probability
+    sd_name: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0  # of a name's own effect within a template
+    rate: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5  # share of yes that is expected; 0.5 is the worst case
+    most: Annotated[int, Field(ge=1)] = 30  # draws
 
 
 class Matrix(Strict):
@@ -134,6 +144,7 @@ class ProbePlan(CounterfactualPlan):
     templates: list[ProbeTemplate] = Field(default_factory=list)  # type: ignore[assignment]
     system: Text | None = None
     probe: Probe = Probe()
+    power: Power = Power()
     attributes: dict[Key, dict[Key, str]] = Field(default_factory=dict)
     matrix: Matrix = Matrix()
     base: Group | None = None
