@@ -23,6 +23,7 @@ from recuse.probes.rubric import (
     RubricSettings,
     Shown,
     paired_rows,
+    unvaried,
 )
 
 seen: Counter[str] = Counter()
@@ -184,6 +185,20 @@ def test_noise_without_a_place_is_called_suspect_no_oftener_than_the_level_says(
         pairs = [(Shown("q", f"{seed} {i} worth 3"), Shown("q", f"{i} {seed}: worth 3")) for i in range(12)]
         by_seed.append(judge(blind=False).compare(pairs, send).suspect is not None)
     assert sum(by_seed) <= reference.binom.ppf(0.999, 120, 0.05)
+
+
+def constant(messages: list[dict[str, str]]) -> str:
+    return _said(_blocks(messages), lambda text, place: 3)
+
+
+def test_a_judge_that_says_one_thing_of_everything_is_suspect_without_any_place(asked):
+    pairs = worths(5)
+    found = judge().compare(pairs, asked("constant"))
+    assert found.position.p == 1.0
+    assert "gives 3 to all 10 replies" in found.suspect
+    assert judge().compare(pairs[:4], asked("constant")).suspect is None
+    assert unvaried(judge().score([one for one, _ in worths(12)], asked("constant"))) is not None
+    assert unvaried(judge().score([one for one, _ in worths(12)], asked("fair"))) is None
 
 
 def test_a_pair_counts_once_in_the_test_whichever_reply_is_named_first(asked):

@@ -82,7 +82,7 @@ def decision_draws(
     n = min(asked.seeds or most, most) if repeats else 1
     found = stats.detectable_gap(templates, names=names, seeds=n, level=level, power=power, **scatter)
     aim = f"a gap of {tolerance:g} is found with a power of {power:g}"
-    finds = f"{_draws(n)} a prompt find one of {found.gap:.3g}"
+    finds = f"the smallest found with {n} is {found.gap:.3g}"
     if not repeats:
         why = f"One draw a prompt: greedy decoding repeats itself. It finds a gap of {found.gap:.3g}."
     elif asked.seeds is None:

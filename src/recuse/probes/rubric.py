@@ -28,6 +28,7 @@ ARM = "rubric"
 SCORE, PAIRED, PREFERRED = "rubric", "rubric_pair", "rubric_preferred"
 Send = Callable[[Sequence[Ask]], list[Answered]]
 
+_MANY = 10  # scores that are all the same before a judge is suspected
 NOTHING = "no reply to judge"
 NOT_BLIND = "a sign of the group is left after blinding"
 OTHER_QUESTION = "the questions of the pair differ"
@@ -61,7 +62,7 @@ class Compared:
     first, second  the score of either reply; of two that are alike to the letter, that of both
     preferred      1 where the first reply has the higher score, 0 where the second has, 0.5 where they tie
     position       points that the place shown first adds to a score
-    suspect        the one sentence that makes these metrics suspect, where the place decides; else None
+    suspect        the one sentence that makes these metrics suspect, where the place decides or scores never vary
     """
 
     first: tuple[Value, ...]
@@ -122,7 +123,7 @@ class RubricJudge:
                 rows.append(_averaged(*(found[key] if key == shown else found[key][::-1])))
         position = _position([*found.values()], level)
         first, second, preferred = zip(*rows, strict=True) if rows else ((), (), ())
-        return Compared(first, second, preferred, position, _suspect(position, level))
+        return Compared(first, second, preferred, position, _suspect(position, level) or unvaried([*first, *second]))
 
     def _see(self, one: Shown) -> tuple[str, str] | str:
         """Question and reply as the judge sees them, or why it does not."""
@@ -223,6 +224,16 @@ def _suspect(position: Finding, level: float) -> str | None:
         f"The rubric's judge gives {abs(position.estimate):.2g} points more to the reply that it sees {place} "
         f"(p {position.p:.3g}, {position.n:,} pairs): {PAIRED} and {PREFERRED} are suspect, though both orders are "
         "averaged."
+    )
+
+
+def unvaried(values: Sequence[Value]) -> str | None:
+    """The sentence that makes scores suspect: all of many are the same, so that the judge may not look at replies."""
+    scores = [value.value for value in values if value.value is not None]
+    if len(scores) < _MANY or len(set(scores)) > 1:
+        return None
+    return (
+        f"The rubric's judge gives {scores[0]:g} to all {len(scores):,} replies: it may tell none apart."
     )
 
 
