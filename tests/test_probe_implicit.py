@@ -356,8 +356,9 @@ stigma = "do that"
     ],
 )  # fmt: skip
 def test_a_bad_plan_is_refused_in_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], old: str, new: str, said: str
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
     assert load_implicit_plan(path).pairs[0].id == "age"

@@ -7,6 +7,7 @@ import typer
 from recuse.cli.probe.analyse import analyse
 from recuse.cli.probe.bbq import bbq
 from recuse.cli.probe.compare import compare
+from recuse.cli.probe.framing import framing
 from recuse.cli.probe.implicit import implicit
 from recuse.cli.probe.power import power
 from recuse.cli.probe.run import run
@@ -16,6 +17,7 @@ probe = typer.Typer(help="Probe a model for differences between groups.", no_arg
 probe.command()(analyse)
 probe.command()(bbq)
 probe.command()(compare)
+probe.command()(framing)
 probe.command()(implicit)
 probe.command()(power)
 probe.command()(run)
