@@ -15,6 +15,7 @@ from recuse.cli.audit import audit
 from recuse.cli.blind import blind
 from recuse.cli.calibrate import calibrate
 from recuse.cli.discover import discover
+from recuse.cli.export import export
 from recuse.cli.gate import gate
 from recuse.cli.ledger import ledger
 from recuse.cli.library import library
@@ -34,6 +35,7 @@ app.command()(gate)
 app.command()(parse)
 app.add_typer(calibrate, name="calibrate")
 app.add_typer(discover, name="discover")
+app.add_typer(export, name="export")
 app.add_typer(ledger, name="ledger")
 app.add_typer(library, name="library")
 app.add_typer(probe, name="probe")
