@@ -7,6 +7,7 @@ often it was asked, so that a run repeats itself from a fresh start and never ha
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections import Counter
@@ -71,6 +72,22 @@ def flat(messages: list[dict[str, str]]) -> dict[str, Any]:
     yes = 1 / (1 + math.exp(-logit))
     logprobs = {"Yes": math.log(0.9 * yes), "No": math.log(0.9 * (1 - yes)), "Well": math.log(0.1)}
     return {"text": "Yes" if yes > 0.5 else "No", "logprobs": logprobs}
+
+
+def grader(messages: list[dict[str, str]]) -> str:
+    """Grades by the length of an answer, one more for the answer shown first; knows no group."""
+    text, _ = _asked(messages)
+    answers = re.findall(r"<answer[^>]*>\n(.*?)\n</answer", text, re.DOTALL)
+    grades = [min(5, 1 + len(answer) // 20) for answer in answers]
+    if len(grades) == 1:
+        return json.dumps({"reason": "so it is", "score": grades[0]})
+    return json.dumps({"reason": "so it is", "A": min(5, grades[0] + 1), "B": grades[1]})
+
+
+def curt(messages: list[dict[str, str]]) -> str:
+    """Tells men more than women: 60 characters against 20."""
+    text, _ = _asked(messages)
+    return "Come by on Monday. ." if woman(text) else "Come by on Monday at nine with your last three pay slips. OK"
 
 
 def templates(count: int, *, every: int = 2, first: int = 1) -> list[dict[str, Any]]:

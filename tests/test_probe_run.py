@@ -276,8 +276,8 @@ def test_the_command_prints_the_findings_that_it_writes(capsys: pytest.CaptureFi
     [
         ({"probes": {}}, [], 2, "probes"),
         ({"extract": {}}, [], 2, "does not say how replies are read"),
-        ({"extract": {"guess": {}}}, [], 2, "plan.toml: field 'extract.guess': there is no extractor"),
-        ({"extract": {"yes": {"yess": "Y"}}}, [], 2, "plan.toml: field 'extract.yes.yess'"),
+        ({"extract": {"guess": {}}}, [], 2, "plan.toml, field 'extract.guess': there is no extractor"),
+        ({"extract": {"yes": {"yess": "Y"}}}, [], 2, "plan.toml, field 'extract.yes.yess': unknown key"),
         ({"probe": {"metrics": ["height"]}}, [], 2, "no extractor gives 'height'"),
         ({}, ["--per-commit"], 2, "The plan names no subset"),
         ({}, ["--per-commit", "--subset", "3"], 2, "--subset and --per-commit"),
@@ -333,3 +333,30 @@ def test_where_probabilities_are_read_one_call_is_enough(monkeypatch: pytest.Mon
     path = world.write(Path("plan.toml"), world.plan(40, probe={"draws": "power"}))
     probing = prepare(ProbeConfig(path, "python/probe_world:flat"))
     assert (probing.draws, probing.sampling.temperature, probing.sampling.top_logprobs) == (1, 0.0, 20)
+
+
+def test_a_judge_grades_the_replies_blind_and_its_place_preference_is_told():
+    content = world.plan(6, rubric={"judge": "python/probe_world:grader"}, probe={"metrics": ["rubric", "rubric_pair"]})
+    result = probed(content, "curt")
+    # 20 characters are graded 2 and 60 characters 4, and one more in the first place: 2.5 and 4.5 over both orders.
+    assert finding(result, "probe.gap:rubric:women/men").estimate == pytest.approx(-2.0)
+    paired = finding(result, "probe.gap:rubric_pair:women/men")
+    assert paired.estimate == pytest.approx(-2.0)
+    assert (paired.details["mean_a"], paired.details["mean_b"]) == (2.5, 4.5)
+    position = finding(result, "probe.position:rubric_pair")
+    assert position.estimate == pytest.approx(1.0)
+    assert "suspect" in paired.details
+    assert any("gives 1 points more to the reply that it sees first" in note for note in result.notes)
+    assert not any(name in text for text in world.asked for name in world.WOMEN if "<answer" in text)
+    assert result.usage["calls"] == 72
+    assert 0 < result.usage["judge"]["calls"] < 72  # texts that come out alike are one request
+    assert "Whether the rubric's judge prefers a place" in Path("out/report.md").read_text("utf-8")
+
+
+def test_another_judge_asks_the_product_nothing():
+    probed(world.plan(6), "curt")
+    world.reset()
+    result = probed(world.plan(6, rubric={"judge": "python/probe_world:grader"}), "curt")
+    assert not any("<answer" not in text for text in world.asked)
+    assert result.usage["calls"] == 0
+    assert finding(result, "probe.gap:rubric:women/men").estimate < 0

@@ -12,8 +12,10 @@ from recuse.backends import Backend, Capabilities, Options, open_backend
 from recuse.backends.base import public_address
 from recuse.errors import UsageError
 from recuse.judge import estimate_tokens
+from recuse.lab.engines import heavy
 from recuse.prices import Price, date_of, priced
 from recuse.probes.draws import decision_draws
+from recuse.probes.grading import Grading
 from recuse.probes.matrix import Shown, shown, subset
 from recuse.probes.names import NameAudit, audited
 from recuse.probes.plan import ProbePlan, load_probe_plan
@@ -55,6 +57,7 @@ class Probing:
     draws: int
     price: Price | None
     notes: tuple[str, ...] = ()
+    grading: Grading | None = None
 
     def asks(self) -> list[Ask]:
         """Every request once: texts that come out alike are one, whoever they are about."""
@@ -91,8 +94,9 @@ class Probing:
         tokens = [estimate_tokens(ask) for ask in asks]
         tokens_in, tokens_out = (sum(pair[i] for pair in tokens) for i in (0, 1))
         cost = self.price.of(tokens_in, tokens_out) if self.price else None
+        judge = {"judge": self.grading.estimate(asks, self.plan)} if self.grading else {}
         return {
-            "templates": len(self.plan.templates), "texts": len(self.texts), "calls": len(asks),
+            **judge, "templates": len(self.plan.templates), "texts": len(self.texts), "calls": len(asks),
             "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": cost,
             "prices_dated": (date_of(self.config.prices) or None) if cost else None,
         }  # fmt: skip
@@ -110,10 +114,12 @@ def prepare(config: ProbeConfig) -> Probing:
         config = replace(config, subset=plan.probe.subset)
     if config.subset is not None:
         plan = plan.model_copy(update={"templates": subset(plan.templates, config.subset)})
-    texts, reading = shown(plan), Reading.of(plan, config.plan)
+    grading = _grading(plan, config)
+    reading = Reading.of(plan, config.plan, more=grading.bounds if grading else None)
+    texts = shown(plan)
     backend = open_backend(config.model, config.options)
     try:
-        return _with_model(config, plan, names, reading, texts, backend)
+        return replace(_with_model(config, plan, names, reading, texts, backend), grading=grading)
     except BaseException:
         backend.close()
         raise
@@ -138,6 +144,14 @@ def _with_model(
     )
     engine = backend.versions()
     return Probing(config, plan, names, reading, texts, backend, engine, sampling, draws, price, tuple(notes))
+
+
+def _grading(plan: ProbePlan, config: ProbeConfig) -> Grading | None:
+    if plan.rubric is None:
+        return None
+    local = heavy(plan.rubric.judge) or plan.rubric.judge.startswith("fake/")
+    price = priced(plan.rubric.judge, config.prices, local=local, capped=config.max_cost is not None)
+    return Grading.of(plan, price)
 
 
 def _draws(plan: ProbePlan, can: Capabilities) -> tuple[int, float | None, list[str]]:

@@ -56,6 +56,9 @@ metrics = ["decision"]                     # else all that the extractors read
 labels = ["yes", "no"]
 positive = "yes"
 
+[rubric]                                   # a judge model grades the replies, too
+judge = "openai/gpt-4o-mini"
+
 The combinations are shown for every name of every group, so that groups are always compared within one template and
 one combination. What a run is made of is the plan without `[extract]`: see `asked_hash`.
 """
@@ -139,6 +142,16 @@ class NameTable(Strict):
     years: Annotated[float, Field(gt=0.0)] = 10.0  # between groups' typical years, at most
 
 
+class Rubric(Strict):
+    """Who grades the replies, and how: see `recuse.probes.rubric`."""
+
+    judge: Text  # provider/model
+    base_url: str | None = None
+    prompt: Text = "pointwise/rubric"
+    pair: Text = "pairwise/rubric"
+    blind: bool = True
+
+
 class ProbePlan(CounterfactualPlan):
     # A list is invariant to a type checker; every reader of the parent's templates takes these for what they are.
     templates: list[ProbeTemplate] = Field(default_factory=list)  # type: ignore[assignment]
@@ -149,6 +162,7 @@ class ProbePlan(CounterfactualPlan):
     matrix: Matrix = Matrix()
     base: Group | None = None
     names: NameTable | None = None
+    rubric: Rubric | None = None
     extract: dict[Key, dict[str, Any]] = Field(default_factory=dict)
 
     @property

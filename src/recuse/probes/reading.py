@@ -26,9 +26,14 @@ class Reading:
     bounds: Mapping[str, tuple[float, float]]
 
     @classmethod
-    def of(cls, plan: ProbePlan, path: object = "plan") -> Reading:
-        """The plan's extractors. Raises InputError for settings that one does not take, and for a metric of two."""
-        if not plan.extract:
+    def of(
+        cls, plan: ProbePlan, path: object = "plan", *, more: Mapping[str, tuple[float, float]] | None = None
+    ) -> Reading:
+        """The plan's extractors, and `more` metrics that are not read from single replies.
+
+        Raises InputError for settings that an extractor does not take, and for a metric of two.
+        """
+        if not (plan.extract or more):
             raise InputError(
                 "the plan does not say how replies are read", path=path, field="extract",
                 hint="Add a table such as [extract.decision].",
@@ -36,10 +41,7 @@ class Reading:
         made, bounds, of = dict[str, Extractor](), dict[str, tuple[float, float]](), dict[str, str]()
         taken = {*COLUMNS, *plan.attributes, *(tag for one in plan.templates for tag in one.tags)}
         for name, settings in plan.extract.items():
-            try:
-                made[name] = build_extractor(name, settings)
-            except InputError as error:  # it knows the key and not the file
-                raise InputError(str(error.args[0]), path=path, hint=error.hint) from None
+            made[name] = build_extractor(name, settings, path=path)
             for metric, ends in made[name].bounds.items():
                 if metric in taken or metric in of:
                     whose = f"of [extract.{of[metric]}] too" if metric in of else "a column of the records"
@@ -48,6 +50,13 @@ class Reading:
                         hint="Leave one of them out, or rename the column.",
                     )  # fmt: skip
                 bounds[metric], of[metric] = ends, name
+        for metric in more or {}:
+            if metric in taken or metric in of:
+                raise InputError(
+                    f"the metric {metric!r} has the name of another column", path=path, field="rubric",
+                    hint="Rename that one.",
+                )  # fmt: skip
+        bounds |= more or {}
         for metric in plan.probe.metrics:
             if metric not in bounds:
                 raise InputError(

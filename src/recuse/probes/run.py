@@ -18,6 +18,7 @@ from recuse.errors import ConfigMismatch
 from recuse.judge import Spend, usage_of
 from recuse.lab.engines import Engines, Model, Role, Watch
 from recuse.probes.asking import Probing
+from recuse.probes.grading import Graded
 from recuse.probes.measuring import Measuring
 from recuse.probes.plan import BASE
 from recuse.probes.reading import rows_of
@@ -54,14 +55,17 @@ def run_probe(
         if added:
             run.record(run=settings)
         models: dict[Role, Model] = {"product": Model(config.model, config.options, probing.price)}
+        if probing.grading is not None:
+            models["judge"] = probing.grading.model
         caches: dict[Role, Path] = {"product": config.cache} if config.cache else {}
         with Engines(models, run.path, config.max_cost, stop, told, caches) as engines:
             engines.adopt("product", probing.backend)
             answered = engines.ask("product", probing.asks(), phase="probe")
-            spend = engines.spends["product"]
-        rows = rows_of(probing.texts, probing.asks_of, answered, probing.reading)
+            rows = rows_of(probing.texts, probing.asks_of, answered, probing.reading)
+            graded = probing.grading.grade(rows, plan, engines) if probing.grading else Graded()
+            spend, judged = engines.spends["product"], engines.spends["judge"]
         measuring = Measuring(plan, probing.reading, [row for row in rows if row["group"] != BASE])
-        findings = measuring.findings()
+        findings = graded.mark(measuring.findings())
         headline, found = _headline(findings, alpha=1 - plan.probe.level)
         about = {
             "path": str(config.plan), "hash": plan.hash, "asked_hash": plan.asked_hash,
@@ -70,14 +74,15 @@ def run_probe(
         }  # fmt: skip
         content = run.record(
             plan={**about, "system": plan.system},
-            extract=plan.extract,
+            extract={**plan.extract, **({"rubric": plan.rubric.model_dump()} if plan.rubric else {})},
             provider={"models": spend.models, "notes": spend.notes},
             versions={"python": platform.python_version(), **{n: version(n) for n in ("recuse", "numpy", "scipy")}},
         )
         result = ProbeResult(
             config.model, about, headline, found, findings, tables_of(measuring, probing.names.rows),
-            notes=(*probing.notes, *measuring.notes(), *_notes(probing, spend, rows)), config=content["run"],
-            usage=usage_of(spend, probing.price, time.monotonic() - started), level=plan.probe.level, folder=run.path,
+            notes=(*probing.notes, *measuring.notes(), *graded.notes, *_notes(probing, spend, rows)),
+            config=content["run"], usage=_usage(probing, spend, judged, time.monotonic() - started),
+            level=plan.probe.level, folder=run.path,
         )  # fmt: skip
         run.replace(RECORDS, records_bytes(rows))
         _write(run, result)
@@ -157,6 +162,13 @@ def _notes(probing: Probing, spend: Spend, rows: Sequence[Mapping[str, Any]]) ->
             f"A subset of {len(probing.plan.templates):,} templates, for a quick look: the whole plan decides."
         )
     return notes
+
+
+def _usage(probing: Probing, spend: Spend, judged: Spend, seconds: float) -> dict[str, Any]:
+    used: dict[str, Any] = {**usage_of(spend, probing.price, seconds)}
+    if probing.grading is not None:
+        used["judge"] = usage_of(judged, probing.grading.model.price, seconds)
+    return used
 
 
 def _write(run: RunFolder, result: ProbeResult) -> None:

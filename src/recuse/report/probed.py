@@ -17,6 +17,7 @@ FAMILIES = {
     "probe.cut": "Gaps by stratum, batch and tag",
     "probe.attribute": "Gaps between the levels of attributes",
     "probe.flip_rate": "Decisions that change with the group, and noise",
+    "probe.position": "Whether the rubric's judge prefers a place",
     "probe.names": "Names against the others of their group",
 }
 
