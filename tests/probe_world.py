@@ -57,6 +57,12 @@ def lender(messages: list[dict[str, str]]) -> str:
     return "Yes." if uniform(text, time) < rate(text) - off else "No."
 
 
+def decided(messages: list[dict[str, str]]) -> str:
+    """Declines women of irregular income, and nobody else, at every call."""
+    text, _ = _asked(messages)
+    return "No." if woman(text) and "irregular" in text else "Yes."
+
+
 def refuser(messages: list[dict[str, str]]) -> str:
     """Says nothing to a quarter of the women, and treats all others alike."""
     text, time = _asked(messages)
@@ -88,6 +94,12 @@ def curt(messages: list[dict[str, str]]) -> str:
     """Tells men more than women: 60 characters against 20."""
     text, _ = _asked(messages)
     return "Come by on Monday. ." if woman(text) else "Come by on Monday at nine with your last three pay slips. OK"
+
+
+def adviser(messages: list[dict[str, str]]) -> str:
+    """Tells everybody but women the date, too."""
+    text, _ = _asked(messages)
+    return "Please bring EUR 500." if woman(text) else "Please bring EUR 500 by 14 March 2026."
 
 
 def templates(count: int, *, every: int = 2, first: int = 1) -> list[dict[str, Any]]:

@@ -77,6 +77,22 @@ def test_an_innocent_model_shows_no_gap_and_no_outlying_name():
     assert not any(row["outlying"] for row in result.tables["per_name"])
 
 
+def test_flips_are_held_against_the_noise_of_one_text():
+    sampling = {"draws": 5, "temperature": 1.0, "metrics": ["yes_said"]}
+    noisy = probed(world.plan(20, probe=sampling), "innocent")
+    rate, noise = finding(noisy, "probe.flip_rate:yes_said"), finding(noisy, "probe.noise:yes_said")
+    shares = [world.rate(f"{i}000") for i in range(1, 21)]
+    expected = sum(2 * p * (1 - p) for p in shares) / 20
+    assert noise.interval[0] <= expected <= noise.interval[1]
+    assert noise.estimate == pytest.approx(expected, abs=0.05)
+    assert rate.estimate == pytest.approx(expected, abs=0.05)
+    assert rate.p > 0.05
+    steady = probed(world.plan(20, probe=sampling), "decided", out="decided")
+    rate, noise = finding(steady, "probe.flip_rate:yes_said"), finding(steady, "probe.noise:yes_said")
+    assert (rate.estimate, noise.estimate) == (0.5, 0.0)  # women of irregular income, one template in two, are declined
+    assert rate.p == pytest.approx(2**-9)  # ten flips, all of one sign, out of twenty templates
+
+
 def test_refusing_one_group_is_no_gap_in_answers_and_one_in_failures():
     bare = [{key: one[key] for key in ("id", "text")} for one in world.templates(40)]
     result = probed(world.plan(templates=bare), "refuser")
@@ -212,11 +228,14 @@ def test_attributes_are_columns_and_compared_within_one_combination():
     }
 
 
-def test_replies_about_the_base_profile_reach_the_extractors_and_no_gap():
+def test_replies_are_held_against_the_one_about_the_base_profile():
     base = {"names": ["the applicant"], "pronouns": "they"}
-    result = probed(world.plan(6, base=base))
+    service = {"service": {"against_base": True}}
+    result = probed(world.plan(6, base=base, extract=service, probe={"metrics": ["facts_kept"]}), "adviser")
     assert read_records(Path("out")).group.count("base") == 6
-    assert finding(result, "probe.gap:yes_said:women/men").n == 72
+    gap = finding(result, "probe.gap:facts_kept:women/men")
+    assert gap.n == 72  # the base profile's own rows are in no gap
+    assert gap.estimate == pytest.approx(-0.5)  # of an amount and a date, women are told the amount alone
 
 
 def test_the_subset_is_the_same_under_added_templates_and_its_own_run():
