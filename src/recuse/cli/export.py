@@ -12,17 +12,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, names_of, options_of, shown, stoppable, temperature_of
+from recuse.cli.common import columns_of, names_of, options_of, refuse, shown, stoppable, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
     from recuse.export.benchmark import Exported
     from recuse.export.config import ExportConfig
+    from recuse.export.preference_plan import PreferenceConfig
+    from recuse.export.preferences import Preferred
     from recuse.export.verify import Verified
 
 _WHAT, _BIASES, _FILTER, _OUT = "The set", "The biases", "The filter", "Output"
+_PREFERENCES = "Preferences"
 _MAKE = "make"
 _option = options.option
+
+# What only the other kind knows, with the value that stands for "not given".
+_ALIEN: dict[str, dict[str, object]] = {
+    "benchmark": {"not_from": None, "not_in": None, "mix": 0.5, "test": 0.1, "per_pair": 1},
+    "preferences": {
+        "judge": None, "base_url": None, "least": None, "variants": 5, "prompt": "pairwise/label", "temperature": "0",
+        "max_tokens": None, "choice": False,
+    },
+}  # fmt: skip
 
 
 class _Default(typer.core.TyperGroup):
@@ -39,7 +51,9 @@ class _Default(typer.core.TyperGroup):
 
 export = typer.Typer(cls=_Default, help="Make a set to test or to train with out of what an audit found.")
 
-Kind = Annotated[str, _option("--kind", group=_WHAT, help="benchmark: an adversarial set of pairs.")]
+Kind = Annotated[
+    str, _option("--kind", group=_WHAT, help="benchmark: an adversarial set of pairs. preferences: for training.")
+]
 Run = Annotated[
     Path | None,
     _option(
@@ -63,6 +77,29 @@ Least = Annotated[
 ]
 Variants = Annotated[
     int, _option("--variants", group=_BIASES, min=1, help="Rewritten answers of a pair, 1 to 10.", show_default=True)
+]
+NotFrom = Annotated[
+    str | None,
+    _option(
+        "--not-from",
+        group=_PREFERENCES,
+        metavar="RUN,...",
+        help="Runs whose held-out pairs stay out: a discovery's validation and test parts, all pairs of an audit. The "
+        "held-out parts of --run always do.",
+    ),
+]
+NotIn = Annotated[
+    str | None,
+    _option("--not-in", group=_PREFERENCES, metavar="FILE,...", help="Benchmarks whose questions stay out."),
+]
+Mix = Annotated[
+    float, _option("--mix", group=_PREFERENCES, help="Share of rows with untouched answers.", show_default=True)
+]
+Test = Annotated[
+    float, _option("--test", group=_PREFERENCES, help="Share of groups in the test part.", show_default=True)
+]
+PerPair = Annotated[
+    int, _option("--per-pair", group=_PREFERENCES, min=1, help="Rewritten rows of one pair.", show_default=True)
 ]
 Out = Annotated[Path | None, _option("--out", group=_OUT, help="The set's folder: new or empty.")]
 Work = Annotated[
@@ -99,6 +136,11 @@ def make(
     judge: Judges = None,
     base_url: options.BaseUrl = None,
     least: Least = None,
+    not_from: NotFrom = None,
+    not_in: NotIn = None,
+    mix: Mix = 0.5,
+    test: Test = 0.1,
+    per_pair: PerPair = 1,
     preset: options.Preset = None,
     column: options.Column = None,
     group: options.Group = None,
@@ -134,16 +176,33 @@ def make(
     benchmark: wrong answers that carry a bias, kept where the judges took the right answer before and the wrong one
     after, in both orders. A sample waits for people; `recuse export verify DIR SHEET...` reads what they say.
 
+    preferences: prompt, chosen and rejected for DPO, where biases were put into rejected answers; no judge is asked.
+
     Exit codes: 0 written; 2 usage, also where no row is left; 4 incomplete and resumable, 130 interrupted.
     """
     from recuse.export.config import ExportConfig
+    from recuse.export.preference_plan import PreferenceConfig
     from recuse.plan import AuditConfig
 
-    if kind != "benchmark":
-        raise UsageError(f"--kind is {kind!r}.", hint="It is benchmark.")
+    if kind not in _ALIEN:
+        raise UsageError(f"--kind is {kind!r}.", hint=f"It is {' or '.join(_ALIEN)}.")
+    refuse(f"--kind {kind}", _ALIEN[kind], locals())
+    reached = options_of(locals())
+    if kind == "preferences":
+        if pairs is None or out is None:
+            raise UsageError("What is to be exported, and where?", hint="Give PAIRS and --out.")
+        runs, files = (tuple(map(Path, names_of(given))) for given in (not_from, not_in))
+        return _preferences(
+            PreferenceConfig(
+                pairs, out, run=run, biases=names_of(bias), library=library, not_from=runs, not_in=files, mix=mix,
+                test=test, per_pair=per_pair, seed=seed, preset=preset, columns=columns_of(column or []), group=group,
+                limit=limit, skip_bad=skip_bad, teacher=teacher, max_cost=max_cost, prices=prices, run_code=run_code,
+                teacher_options=replace(reached, base_url=teacher_base_url), work=work,
+            ),
+            dry_run, as_json, quiet,
+        )  # fmt: skip
     if pairs is None or out is None or not judge:
         raise UsageError("What is to be exported, and where?", hint="Give PAIRS, --judge and --out.")
-    reached = options_of(locals())
     of_all = AuditConfig(
         judge="", pairs=pairs, prompt=prompt, limit=limit, seed=seed, temperature=temperature_of(temperature),
         max_tokens=max_tokens, choice=choice, preset=preset, columns=columns_of(column or []), group=group,
@@ -174,6 +233,41 @@ def _benchmark(config: ExportConfig, dry_run: bool, as_json: bool, quiet: bool) 
         plan.close()
     shown(lambda: _print(done, as_json, quiet), done.folder)
     return 0
+
+
+def _preferences(config: PreferenceConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    from recuse.export.preference_plan import plan_preferences
+    from recuse.export.preferences import export_preferences
+    from recuse.report.terminal import Phases
+
+    plan = plan_preferences(config)
+    try:
+        if dry_run:
+            said = plan.estimate()
+            typer.echo(json.dumps({"schema": 1, **said}) if as_json else _told_preferences(said))
+            return 0
+        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
+            done = export_preferences(plan, watch=phases.update, stop=stop)
+    finally:
+        plan.close()
+    shown(lambda: _print_preferences(done, as_json, quiet), done.folder)
+    return 0
+
+
+def _told_preferences(said: dict[str, Any]) -> str:
+    lines = [f"{said['used']:,} of {said['pairs']:,} pairs, {said['test']:,} of them for the test part."]
+    if "teacher" in said:
+        teacher = said["teacher"]
+        lines.append(f"{teacher['teacher']} (teacher): {teacher['calls']:,} calls; {_tokens(teacher)}")
+    return "\n".join([*lines, "Nothing was asked."])
+
+
+def _print_preferences(done: Preferred, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(done.record, indent=1))
+        return
+    lines = [] if quiet else list(done.record["notes"])
+    typer.echo("\n".join([*lines, done.headline, *([] if quiet else [f"Card: {done.folder / 'README.md'}"])]))
 
 
 def _told(said: dict[str, Any]) -> str:
@@ -237,3 +331,23 @@ def _print_verified(done: Verified, as_json: bool) -> None:
         said += f" [{kappa['interval'][0]:.3f}, {kappa['interval'][1]:.3f}]"
     ready = "Ready for release" if done.ready else "Release blocked"
     typer.echo(f"{found['people']} people, {found['rows']:,} rows. Fleiss' kappa: {said}.\n{ready}: {done.why}.")
+
+
+@export.command()
+def push(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The set's folder.", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Argument(metavar="REPO", help="ORG/NAME on the hub, or a new folder (./..., /...).", show_default=False),
+    ],
+    public: Annotated[bool, typer.Option("--public", help="Make a new repository public. Default: private.")] = False,
+    message: Annotated[str | None, typer.Option("--message", help="Of the commit.", show_default=False)] = None,
+) -> int:
+    """Send a finished set to a data set repository. A benchmark that is not ready for release goes to a folder only.
+
+    Exit codes: 0 sent; 2 usage, or a set that `datasets` cannot read; 4 the hub cannot be reached: try again.
+    """
+    from recuse.export.push import push as send
+
+    typer.echo(send(folder, to, private=not public, message=message))
+    return 0

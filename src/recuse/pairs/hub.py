@@ -27,12 +27,12 @@ def read_hub(source: str) -> Rows:
     Raises InputError for an unknown name, configuration or split, and for a hub that cannot be reached.
     """
     datasets = require("datasets", "data")
-    with _quiet(datasets):
+    with quiet(datasets):
         yield from _rows(datasets, source)
 
 
 @contextmanager
-def _quiet(datasets: Any) -> Iterator[None]:
+def quiet(datasets: Any) -> Iterator[None]:
     """Errors only from the loggers of both libraries and no progress bars, until the end; then as it was before."""
     import huggingface_hub.utils as hub
 
