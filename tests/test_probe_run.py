@@ -286,6 +286,11 @@ def test_the_command_prints_the_findings_that_it_writes(capsys: pytest.CaptureFi
     printed = capsys.readouterr().out
     assert json.loads(printed) == json.loads(Path("out/findings.json").read_text("utf-8"))
     check(json.loads(printed), json.loads(assets.data("probe.schema.json").read_text("utf-8")))
+    shares = [f["interval"] for f in json.loads(printed)["findings"] if "yes_said" in f["id"] and f["interval"]]
+    assert len(shares) > 5
+    assert all(
+        -1 <= low <= high <= 1 for low, high in shares
+    )  # with three templates a t interval alone would go beyond
     assert probe("plan.toml", "--model", "python/probe_world:lender", "--out", "out") == 0
     assert "Report: out/report.html" in capsys.readouterr().out
 

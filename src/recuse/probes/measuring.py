@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from recuse import stats
-from recuse.probes.analyse import Analysis, Gap, analyse
+from recuse.probes.analyse import Analysis, Bounds, Gap, analyse
 from recuse.probes.outliers import NameRow
 from recuse.probes.plan import ProbePlan
 from recuse.probes.reading import Reading, Row
@@ -58,7 +58,8 @@ class Measuring:
                 "p_adjusted": next(gaps),
                 "pooled": {"interval": pooled.interval, "p": pooled.pvalue, "method": pooled.method},
             }
-            found.append(gap_finding(one.gap, f"probe.gap:{metric}:{a}/{b}", f"{metric}: {a} minus {b}", more))
+            id, title = f"probe.gap:{metric}:{a}/{b}", f"{metric}: {a} minus {b}"
+            found.append(gap_finding(one.gap, id, title, more, bounds=one.bounds))
         for metric in self.silent:
             for a, b in self.plan.pairs:
                 id, title = f"probe.gap:{metric}:{a}/{b}", f"{metric}: {a} minus {b}"
@@ -112,9 +113,17 @@ def records_of(rows: Sequence[Row]) -> Records:
     return Records(RECORDS, tuple(range(1, len(rows) + 1)), template, group, name, seed, columns, ())
 
 
-def gap_finding(gap: Gap, id: str, title: str, more: dict[str, Any] | None = None) -> Finding:
-    """A gap as it is reported; `details` has the claim about further names, too."""
+def gap_finding(
+    gap: Gap, id: str, title: str, more: dict[str, Any] | None = None, *, bounds: Bounds | None = None
+) -> Finding:
+    """A gap as it is reported; `details` has the claim about further names, too.
+
+    `bounds` of the metric: the interval ends where no gap can lie beyond.
+    """
     shown, found = gap.shown, gap.found
+    interval, widest = shown.interval, bounds[1] - bounds[0] if bounds else math.inf
+    if interval is not None:
+        interval = max(interval[0], -widest), min(interval[1], widest)
     pairs = [(t.mean_a, t.mean_b) for t in found.templates if t.mean_a is not None and t.mean_b is not None]
     details: dict[str, Any] = {
         "mean_a": math.fsum(a for a, _ in pairs) / len(pairs) if pairs else None,
@@ -131,7 +140,7 @@ def gap_finding(gap: Gap, id: str, title: str, more: dict[str, Any] | None = Non
     if found.excluded:
         details["excluded"] = [str(template) for template in found.excluded]
     return Finding(
-        id, title, shown.estimate, shown.interval, shown.n, shown.groups, found.pvalue, shown.method, shown.reason,
+        id, title, shown.estimate, interval, shown.n, shown.groups, found.pvalue, shown.method, shown.reason,
         gap.careful.worst_interval if gap.careful and (found.missing_a or found.missing_b) else None, details=details,
     )  # fmt: skip
 
@@ -167,7 +176,7 @@ def _cut_findings(one: Analysis) -> Iterator[Finding]:
         for cut in cuts if len(cuts) > 1 else ():
             title = f"{one.metric}: {one.a} minus {one.b}, {column} {cut.value}"
             id = f"probe.cut:{one.metric}:{one.a}/{one.b}:{column}={cut.value}"
-            yield gap_finding(cut.gap, id, title, {"p_adjusted": cut.p_adjusted})
+            yield gap_finding(cut.gap, id, title, {"p_adjusted": cut.p_adjusted}, bounds=one.bounds)
 
 
 def _flip_findings(one: Analysis, *, among: str) -> Iterator[Finding]:
