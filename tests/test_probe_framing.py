@@ -260,6 +260,17 @@ def test_the_shipped_texts_differ_in_the_frame_alone(planted: str) -> None:
         FramingRun.prepare(None, Reached(f"python/{planted}:swayed"), noise="edits", draws=6)
 
 
+def test_one_answer_to_every_question_is_named_as_a_ceiling(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "said.jsonl"
+    lines = [{"question": q, "frame": f, "answer": "Yes", "leads": "yes" if f == "for" else None}
+             for q in "abc" for f in ("neutral", "for") for _ in range(5)]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = probed(capsys, path)
+    assert found["notes"] == ["Every neutral answer is 'yes': a frame that leads to it has no room to show anything."]
+    assert found["frames"]["for"]["above"]["estimate"] == 0.0
+    assert found["frames"]["for"]["above"]["p"] == 1.0
+
+
 def test_nothing_measured_is_said() -> None:
     rows = [Row("a", NEUTRAL, None, "refused")] * 5 + [Row("a", "for", "yes", leads="yes")] * 5
     found = framing_effects(rows)

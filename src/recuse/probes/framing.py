@@ -78,7 +78,6 @@ class FrameEffect:
     with_unread: Above
     failures: stats.FailureGap
     reasons: Mapping[str, int]
-    level: float
 
     @property
     def p(self) -> float | None:
@@ -140,7 +139,7 @@ def _effects(rows: Sequence[Row], level: float) -> tuple[FrameEffect, ...]:
             FrameEffect(
                 frame, bool(led), frame in placebos, against[frame], adjusted.get(frame),
                 _sway(own, led, frame, level) if led else None, placed, with_unread, failures,
-                dict(sorted(unread.items())), level,
+                dict(sorted(unread.items())),
             )
         )  # fmt: skip
     return tuple(found)
@@ -154,6 +153,14 @@ def neutral_noise(rows: Sequence[Row], *, level: float = 0.95) -> stats.Estimate
             draws.setdefault(row.question, []).append(row.answer)
     noise = [w for of in draws.values() if (w := _within(Counter(a for a in of if a is not None))) is not None]
     return stats.clustered_mean(noise, level=level)
+
+
+def ceiling_note(rows: Sequence[Row]) -> str | None:
+    """What to say where all neutral answers are one, as a small model's often are."""
+    answers = {row.answer for row in rows if row.frame == NEUTRAL and row.answer is not None}
+    if len(answers) != 1:
+        return None
+    return f"Every neutral answer is {answers.pop()!r}: a frame that leads to it has no room to show anything."
 
 
 def _above(

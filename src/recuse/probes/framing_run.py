@@ -11,7 +11,7 @@ from typing import Any
 from recuse.errors import InputError, UsageError
 from recuse.judge import Answered
 from recuse.lab.engines import Watch
-from recuse.probes.framing import Row, framing_effects, framing_findings, headline, plain
+from recuse.probes.framing import Row, ceiling_note, framing_effects, framing_findings, headline, plain
 from recuse.probes.framing_plan import LEAST_DRAWS, NEUTRAL, Frame, FramingPlan, Question, load_framing_plan
 from recuse.probes.product import Found, Product, Reached, Send, carry_out
 from recuse.probes.records import RECORDS
@@ -123,13 +123,18 @@ def _work(run: FramingRun, send: Send, level: float) -> Found:
     texts = run.texts()
     answered = send([run.ask(one) for one in texts], "framing")
     read_rows = [_read(run, one, answer) for one, answer in zip(texts, answered, strict=True)]
-    found = framing_effects([row for row, _ in read_rows], level=level, draws=run.noise)
-    notes = ("The noise floor is what meaningless edits of a text do.",) if run.noise == "edits" else ()
+    rows = [row for row, _ in read_rows]
+    found = framing_effects(rows, level=level, draws=run.noise)
+    notes: tuple[str, ...] = (
+        ("The noise floor is what meaningless edits of a text do.",) if run.noise == "edits" else ()
+    )
     if run.noise == "repeats" and found.noise.estimate == 0.0:
         notes = (
             "No neutral answer changed when it was asked again. A model that does not sample may still change with any "
             "word: --noise edits takes meaningless edits for the noise floor.",
         )
+    if ceiling := ceiling_note(rows):
+        notes = (*notes, ceiling)
     return Found(
         headline(found), framing_findings(found), [record for _, record in read_rows], {"framing": plain(found)}, notes
     )
@@ -204,4 +209,5 @@ def _recorded(line: Line) -> Row:
 def framed_result(rows: Sequence[Row], draws: str, *, level: float = 0.95) -> dict[str, Any]:
     """What recorded answers show, as JSON values."""
     found = framing_effects(rows, level=level, draws=draws)
-    return {**plain(found), "headline": headline(found), "notes": []}
+    ceiling = ceiling_note(rows)
+    return {**plain(found), "headline": headline(found), "notes": [ceiling] if ceiling else []}
