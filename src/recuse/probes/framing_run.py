@@ -125,18 +125,22 @@ def _work(run: FramingRun, send: Send, level: float) -> Found:
     read_rows = [_read(run, one, answer) for one, answer in zip(texts, answered, strict=True)]
     rows = [row for row, _ in read_rows]
     found = framing_effects(rows, level=level, draws=run.noise)
-    notes: tuple[str, ...] = (
-        ("The noise floor is what meaningless edits of a text do.",) if run.noise == "edits" else ()
-    )
-    if run.noise == "repeats" and found.noise.estimate == 0.0:
-        notes = (
+    notes = []
+    if run.noise == "edits":
+        notes.append("The noise floor is what meaningless edits of a text do.")
+    elif found.noise.estimate == 0.0:
+        notes.append(
             "No neutral answer changed when it was asked again. A model that does not sample may still change with any "
-            "word: --noise edits takes meaningless edits for the noise floor.",
+            "word: --noise edits takes meaningless edits for the noise floor."
         )
     if ceiling := ceiling_note(rows):
-        notes = (*notes, ceiling)
+        notes.append(ceiling)
     return Found(
-        headline(found), framing_findings(found), [record for _, record in read_rows], {"framing": plain(found)}, notes
+        headline(found),
+        framing_findings(found),
+        [record for _, record in read_rows],
+        {"framing": plain(found)},
+        tuple(notes),
     )
 
 
