@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "circle", "line", "rect"}
+VOID = {"meta", "circle", "line", "rect", "input"}
 OURS = {
     "html", "head", "meta", "title", "style", "body", "main", "header", "section", "h1", "h2", "h3", "p", "strong",
     "dl", "div", "dt", "dd", "figure", "figcaption", "svg", "desc", "g", "text", "line", "rect", "circle", "table",
-    "caption", "thead", "tbody", "tr", "th", "td", "span", "code", "ul", "li", "article", "pre",
+    "caption", "thead", "tbody", "tr", "th", "td", "span", "code", "ul", "ol", "li", "article", "pre", "script",
+    "details", "summary", "h4", "nav", "button", "label", "select", "option", "input", "ins", "del",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "id", "class", "aria-labelledby", "aria-label", "role",
     "tabindex", "scope", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "overflow",
-    "text-anchor",
+    "text-anchor", "hidden", "type", "for", "value", "autocomplete", "dir",
 }  # fmt: skip
 
 
@@ -51,7 +52,7 @@ class Page(HTMLParser):
         raise AssertionError(f"a declaration: {data[:80]}")
 
     def text(self) -> str:
-        return "".join(data for tag, data in self.texts if tag != "style").replace("\xa0", " ")
+        return "".join(data for tag, data in self.texts if tag not in ("style", "script")).replace("\xa0", " ")
 
 
 def shape(page: Page) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from recuse.report.case import Case, Said
 from recuse.report.result import AuditResult
 from recuse.types import Finding
 
@@ -66,12 +67,12 @@ EXAMPLE = AuditResult(
         "Seed: not accepted by this provider.",
     ),
     cases=(
-        {"pair": "9f2c41d07a6be183", "domain": "arithmetic",
-         "question": "A train leaves at 9:40 and arrives at 11:05.\nHow long is the journey?",
-         "chosen": "1 hour and 25 minutes.", "rejected": "1 hour and 35 minutes.",
-         "AB": "A", "BA": "A"},
-        {"pair": "03be77a1c95d2e4f", "domain": None, "question": "Write `x` squared in Python.", "chosen": "x ** 2",
-         "rejected": "x ^ 2", "-": "none (refused)"},
+        Case("9f2c41d07a6be183", domain="arithmetic",
+             question="A train leaves at 9:40 and arrives at 11:05.\nHow long is the journey?",
+             chosen="1 hour and 25 minutes.", rejected="1 hour and 35 minutes.",
+             said=(Said("AB", "A"), Said("BA", "A"))),
+        Case("03be77a1c95d2e4f", question="Write `x` squared in Python.", chosen="x ** 2", rejected="x ^ 2",
+             said=(Said("-", "none (refused)"),)),
     ),
     usage={"calls": 236, "from_ledger": 40, "tokens_in": 51230, "tokens_out": 236, "cost": None, "seconds": 41.3},
 )  # fmt: skip
@@ -95,7 +96,8 @@ HOSTILE = {
 
 def hostile(text: str) -> AuditResult:
     """The example with `text` wherever a model, a data set or a user can put text."""
-    case = dict.fromkeys(("pair", "domain", "question", "chosen", "rejected", "AB", "BA", "-"), text)
+    said = tuple(Said(order, text, replies=(text,)) for order in ("AB", "BA", "-"))
+    case = Case(text, domain=text, question=text, chosen=text, rejected=text, said=said)
     first = replace(
         FINDINGS[0],
         title=text,

@@ -36,8 +36,9 @@ from recuse.report import svg
 from recuse.report.discovered import DiscoverResult, Found
 from recuse.report.discovered_html import discovered_html
 from recuse.report.discovered_markdown import discovered_markdown
-from recuse.report.discovered_words import arm_rows, card, marked, sham_range, wordings
+from recuse.report.discovered_words import arm_rows, card, sham_range, wordings
 from recuse.report.jsonable import discovered_json, discovered_text
+from recuse.report.marks import marked
 from recuse.report.terminal import print_discovered
 from recuse.types import Finding
 

@@ -13,11 +13,11 @@ from typing import Any
 from recuse.audits import Measure, Table, measure_all
 from recuse.controls import Controls
 from recuse.gate import Gate, decide
+from recuse.report.casefile import CASES, Words, cases_bytes, read_cases, select
 from recuse.report.result import AuditResult
 from recuse.run import RunFolder
 from recuse.types import Finding, Judgement, Pair
 
-_CASES = 12
 _COLUMNS = {
     "pair": "string", "group": "string", "domain": "string", "arm": "string", "order": "string", "repeat": "int32",
     "prefers": "string", "reason": "string", "logit": "float64", "outside": "float64", "fresh": "bool",
@@ -38,7 +38,9 @@ def conclude(
     usage: Mapping[str, Any],
     notes: Iterable[str],
     provider: Mapping[str, Any],
-    cases: Sequence[Mapping[str, Any]] = (),
+    pair_of: Callable[[str], Pair] | None = None,
+    texts: Mapping[str, Mapping[str, str]] | None = None,
+    words: Words | None = None,
     extra: Sequence[Measure] = (),
     controls: Controls | None = None,
     other: Table | None = None,
@@ -47,8 +49,10 @@ def conclude(
     """Measure `table`, add the `extra` measures and those of the `controls`, apply `gate`, and write the results into
     the run folder.
 
-    `judgements` are all that the run has, those of pairs without a better answer too. `other` is a second reading of
-    the same verdicts; its estimates stand beside those that differ. Every call is recorded as a look in run.toml.
+    `judgements` are all that the run has, those of pairs without a better answer and those of rewritten answers too;
+    `texts` are the latter, by arm and pair, and `pair_of` gives a pair by its id where its texts are known. `words` are
+    what a recorded judge wrote. `other` is a second reading of the same verdicts; its estimates stand beside those that
+    differ. Every call is recorded as a look in run.toml.
     """
     controls = controls or Controls()
     decided = decide([*measure_all(table, level=gate.level), *extra, *controls.measures], gate)
@@ -62,10 +66,14 @@ def conclude(
     )  # fmt: skip
     result = AuditResult(
         judge=judge, pairs=pairs, prompt=prompt, outcome=decided.outcome, headline=decided.headline, findings=findings,
-        gate=gate.plain(), gate_name=gate_name, config=config, notes=(*controls.notes, *notes), cases=tuple(cases),
-        usage=usage, looks=len(looks), folder=run.path,
+        gate=gate.plain(), gate_name=gate_name, config=config, notes=(*controls.notes, *notes), usage=usage,
+        looks=len(looks), folder=run.path,
     )  # fmt: skip
-    _write(run, result, judgements, table)
+    run.replace("judgements.parquet", _parquet(judgements, table))
+    run.replace(CASES, cases_bytes(select(judgements), pair_of, texts or {}, words))
+    cases, of_cases = read_cases(run.path)  # as `recuse report` reads them
+    result = replace(result, cases=cases, of_cases=of_cases)
+    _write(run, result)
     return result
 
 
@@ -81,12 +89,11 @@ def _beside(findings: Sequence[Finding], others: Sequence[Finding], name: str) -
     return tuple(merged)
 
 
-def _write(run: RunFolder, result: AuditResult, judgements: Sequence[Judgement], table: Table) -> None:
+def _write(run: RunFolder, result: AuditResult) -> None:
     from recuse.report.html import html
     from recuse.report.jsonable import findings_text
     from recuse.report.markdown import markdown
 
-    run.replace("judgements.parquet", _parquet(judgements, table))
     run.write("report.md", markdown(result))
     run.write("report.html", html(result))
     run.write("findings.json", findings_text(result))  # last: its existence means that the folder is complete
@@ -109,28 +116,3 @@ def _parquet(judgements: Sequence[Judgement], table: Table) -> bytes:
     sink = io.BytesIO()
     pq.write_table(pa.table(columns, schema=schema), sink)
     return sink.getvalue()
-
-
-def pick_cases(
-    judgements: Sequence[Judgement], pair_of: Callable[[str], Pair], *, most: int = _CASES
-) -> list[dict[str, Any]]:
-    """Up to `most` examples, wrong in both orders first, then those whose outcome flips with the order."""
-    said: dict[str, dict[str, str]] = {}
-    for j in judgements:
-        if j.repeat == 0:
-            said.setdefault(j.pair, {})[j.order] = j.prefers or f"none ({j.reason})"
-    wrong = [p for p, orders in said.items() if set(orders.values()) == {"rejected"}]
-    flips = [p for p, orders in said.items() if set(orders.values()) == {"chosen", "rejected"}]
-    cases: list[dict[str, Any]] = []
-    for name in (wrong[: most // 2] + flips)[:most]:
-        pair = pair_of(name)
-        question = pair.prompt if isinstance(pair.prompt, str) else pair.prompt[-1].content
-        shown = {
-            "pair": name,
-            "domain": pair.domain,
-            "question": question,
-            "chosen": pair.chosen,
-            "rejected": pair.rejected,
-        }
-        cases.append({**shown, **said[name]})
-    return cases

@@ -14,7 +14,7 @@ from recuse.asks import make_asks
 from recuse.audits import Table
 from recuse.calibration.labels import Labels
 from recuse.calibration.runs import LABELS, labels_bytes
-from recuse.conclude import conclude, pick_cases
+from recuse.conclude import conclude
 from recuse.controls import controls
 from recuse.errors import UsageError
 from recuse.judge import Spend, judge
@@ -78,14 +78,16 @@ def run_audit(
         keep_labels(run, plan.labels)
         where = {id: i for i, id in enumerate(ids)}
         return conclude(
-            run, found, table=table, gate=gate, gate_name=gate_name, judge=config.judge,
+            run, [*found, *(known.judged if known else ())], table=table, gate=gate, gate_name=gate_name,
+            judge=config.judge,
             pairs=f"{config.pairs} ({len(pairs)} pairs in {pairs.groups} groups)", prompt=settings["prompt"],
             usage=usage_of(spend, plan.price, time.monotonic() - started),
             notes=[*plan.notes, *(known.notes if known else ()), *further.taught, *_said(spend), *_examples(unread)],
             extra=known.measures if known else (),
             controls=controlled,
             provider={"models": spend.models, "notes": spend.notes},
-            cases=pick_cases(found, lambda id: pairs[where[id]]),
+            pair_of=lambda id: pairs[where[id]],
+            texts=known.texts if known else None,
         )  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from recuse.perturb.arms import ORIGINAL, Arm, suited
 from recuse.perturb.rules import edit_all, rule_arms
 from recuse.perturb.shams import teacher_arms
 from recuse.perturb.teacher import Tally, tally
+from recuse.types import Judgement
 
 _NO_CODE = "no wrong answer is code"
 _ASKED = "estimate at least 5 points; proven above 0, corrected over all that was tried"
@@ -38,6 +39,16 @@ class Known:
     measures: tuple[Measure, ...]
     notes: tuple[str, ...]
     bench: Bench
+
+    @property
+    def judged(self) -> list[Judgement]:
+        """Of the changed answers, arm by arm."""
+        return [j for arm, judged in self.bench.judged.items() if arm != ORIGINAL.id for j in judged]
+
+    @property
+    def texts(self) -> dict[str, dict[str, str]]:
+        """The changed answers, by arm and pair."""
+        return {arm: self.bench.texts(arm) for arm in self.bench.rewrites}
 
 
 def chosen(names: Sequence[str], library: Mapping[str, Bias], *, teacher: bool) -> list[Bias]:

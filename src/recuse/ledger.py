@@ -12,7 +12,7 @@ import sqlite3
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -137,6 +137,19 @@ class Ledger:
     def times(self) -> list[float]:
         """When each reply was kept, in seconds since the epoch, in rising order."""
         return [row[0] for row in self._select("SELECT at FROM replies ORDER BY at")]
+
+    def replies(self, wanted: Container[tuple[str, str]]) -> Iterator[tuple[tuple[str, str, str, int], Reply]]:
+        """Pair, arm, view and repeat with the reply, of rows whose pair and arm are `wanted`.
+
+        Asks with the same request share a row, which bears the names of the first of them.
+        """
+        query = "SELECT pair, arm, view, repeat, key, CAST(reply AS BLOB) FROM replies ORDER BY rowid"
+        for pair, arm, view, repeat, key, reply in self._select(query):
+            if (pair, arm) in wanted:
+                try:
+                    yield (pair, arm, view, repeat), _load(key, reply)
+                except (ValueError, TypeError) as error:
+                    raise self._damaged(key, str(error)) from None
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Every row as plain values: the columns of the table, `body` as JSON text and the fields of the reply.

@@ -17,6 +17,7 @@ class Detail:
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]  # not yet escaped
+    finding: Finding  # whose it is
 
 
 def details_of(findings: Sequence[Finding]) -> list[Detail]:
@@ -34,9 +35,9 @@ def details_of(findings: Sequence[Finding]) -> list[Detail]:
     return [detail for detail in found if detail is not None]
 
 
-def _of(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Detail | None:
+def _of(finding: Finding, title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Detail | None:
     kept = [tuple(row) for row in rows][:_MOST]
-    return Detail(title, tuple(head), tuple(kept)) if kept else None
+    return Detail(title, tuple(head), tuple(kept), finding) if kept else None
 
 
 def _value(value: Any) -> str:
@@ -46,6 +47,7 @@ def _value(value: Any) -> str:
 def _names(finding: Finding) -> Detail | None:
     rows = sorted(finding.details.get("names", ()), key=lambda row: (row["group"], -(row["mean"] or 0.0)))
     return _of(
+        finding,
         f"{finding.title}: by name",
         ("Name", "Group", "Mean", "n", "Without a verdict"),
         [(row["name"], row["group"], _value(row["mean"]), str(row["n"]), str(row["missing"])) for row in rows],
@@ -55,13 +57,13 @@ def _names(finding: Finding) -> Detail | None:
 def _largest(finding: Finding) -> Detail | None:
     rows = finding.details.get("largest", ())
     title = f"{finding.title}: templates with the largest gaps"
-    return _of(title, ("Template", "Gap"), [(row["template"], _value(row["gap"])) for row in rows])
+    return _of(finding, title, ("Template", "Gap"), [(row["template"], _value(row["gap"])) for row in rows])
 
 
 def _left(finding: Finding) -> Detail | None:
     rows = finding.details.get("left", ())
     title = f"{finding.title}: templates that still differ"
-    return _of(title, ("Template", "Gap"), [(row["template"], _value(row["gap"])) for row in rows])
+    return _of(finding, title, ("Template", "Gap"), [(row["template"], _value(row["gap"])) for row in rows])
 
 
 def _confusion(finding: Finding) -> Detail | None:
@@ -71,15 +73,17 @@ def _confusion(finding: Finding) -> Detail | None:
         (f"judge: {label}", *(f"{int(count):,}" for count in counts))
         for label, counts in zip(labels, table.get("judge_by_people", ()), strict=True)
     ]
-    return _of("Judge and people: verdicts by place shown", ("", *(f"people: {label}" for label in labels)), rows)
+    return _of(
+        finding, "Judge and people: verdicts by place shown", ("", *(f"people: {label}" for label in labels)), rows
+    )
 
 
 def _two_by_two(findings: Sequence[Finding]) -> Detail | None:
-    pairs: Mapping[str, Any] = next(
-        (f.details.get("two_by_two", {}) for f in findings if f.id == "calibration.people_alpha"), {}
-    )
-    rows = [(names, _value(kappa)) for names, kappa in pairs.items()]
-    return _of("People two by two", ("People", "Cohen's kappa"), rows)
+    alpha = next((f for f in findings if f.id == "calibration.people_alpha"), None)
+    if alpha is None:
+        return None
+    rows = [(names, _value(kappa)) for names, kappa in alpha.details.get("two_by_two", {}).items()]
+    return _of(alpha, "People two by two", ("People", "Cohen's kappa"), rows)
 
 
 def _curve(finding: Finding) -> Detail | None:
@@ -94,4 +98,4 @@ def _curve(finding: Finding) -> Detail | None:
         if bin["n"]
     ]
     head = ("P(first answer)", "Stated, mean", "People, share", "n")
-    return _of("Reliability of the judge's probabilities", head, rows)
+    return _of(finding, "Reliability of the judge's probabilities", head, rows)

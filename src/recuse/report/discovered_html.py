@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from recuse import assets
 from recuse.report import discovered_words as words
-from recuse.report import svg, text
+from recuse.report import marks, svg, text
 from recuse.report.discovered import DiscoverResult, Found, Worked
 from recuse.report.html_parts import (
     block,
@@ -69,7 +69,7 @@ def _card(found: Found, level: float) -> str:
 
 
 def _example(example: Worked, number: int) -> str:
-    before, after = words.marked(example.original, example.rewritten)
+    before, after = marks.marked(example.original, example.rewritten)
     rows = [
         ("Question", safe(example.question)),
         ("Chosen answer", safe(example.chosen)),
@@ -82,8 +82,8 @@ def _example(example: Worked, number: int) -> str:
     return folded(f"Example {number}: {safe(words.where(example))}", f"<dl>\n{told}\n</dl>", unfolded=number == 1)
 
 
-def _pieces(pieces: Sequence[words.Piece], mark: str) -> str:
-    shown = [(safe(piece, words.LONGEST + 100), changed) for piece, changed in pieces]
+def _pieces(pieces: Sequence[marks.Piece], mark: str) -> str:
+    shown = [(safe(piece, marks.LONGEST + 100), changed) for piece, changed in pieces]
     return "".join(f"<{mark}>{piece}</{mark}>" if changed else piece for piece, changed in shown)
 
 

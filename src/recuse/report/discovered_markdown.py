@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recuse.report import discovered_words as words
-from recuse.report import text
+from recuse.report import marks, text
 from recuse.report.discovered import DiscoverResult, Found, Worked
 from recuse.report.markdown_parts import block, bullets, code, escape, findings_table, section, table
 
@@ -51,7 +51,7 @@ def _card(found: Found, level: float) -> list[str]:
 
 
 def _example(example: Worked, number: int) -> str:
-    before, after = words.marked(example.original, example.rewritten)
+    before, after = marks.marked(example.original, example.rewritten)
     rows = [
         ("Question", escape(example.question)),
         ("Chosen answer", escape(example.chosen)),
@@ -63,9 +63,9 @@ def _example(example: Worked, number: int) -> str:
     return table((f"Example {number}", escape(words.where(example))), rows)
 
 
-def _pieces(pieces: Sequence[words.Piece]) -> str:
+def _pieces(pieces: Sequence[marks.Piece]) -> str:
     """Pieces end at blanks, so that a mark of emphasis stands beside one and always takes effect."""
-    shown = [(escape(piece, limit=words.LONGEST), changed) for piece, changed in pieces]
+    shown = [(escape(piece, limit=marks.LONGEST), changed) for piece, changed in pieces]
     return " ".join(f"**{piece}**" if changed else piece for piece, changed in shown if piece)
 
 

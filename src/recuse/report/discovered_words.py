@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from recuse.report import text
 from recuse.report.discovered import FATES, DiscoverResult, Found, Worked
+from recuse.report.result import AuditResult
 from recuse.types import Finding
 
-LONGEST = 4000  # characters of an answer that are compared and shown
-_SHORT = 200  # words of a text that is shown whole
-_WHOLE, _ENDS = 60, 25  # words of an unchanged stretch that is shown whole; else these many at either end
 _ORDERS = {"AB": "better answer first", "BA": "worse answer first", "-": "each answer alone"}
 _PARTS = {"validation": "validation", "screen": "discovery"}
 
@@ -27,7 +22,6 @@ _MORE = {
 }
 
 Row = tuple[str, str]
-Piece = tuple[str, bool]  # a stretch of text, and whether it differs
 
 
 def facts(result: DiscoverResult) -> dict[str, str]:
@@ -170,7 +164,7 @@ def _in_kind(arm: str) -> tuple[bool, list[tuple[int, str]]]:
     return arm.startswith("bias:"), [(int(p) if p.isdecimal() else -1, p) for p in re.split(r"[:.]", arm)]
 
 
-def sham_range(result: DiscoverResult) -> tuple[float, float] | None:
+def sham_range(result: DiscoverResult | AuditResult) -> tuple[float, float] | None:
     """The least and the greatest effect of a sham."""
     spread = next((f for f in result.findings if f.id == "sham.spread"), None)
     effects = list(spread.details.get("effects", {}).values()) if spread else []
@@ -192,38 +186,3 @@ def verdicts(example: Worked) -> list[Row]:
         (f"Verdict, {_ORDERS.get(order, order)}", f"{example.before.get(order, '(none)')} → {after}")
         for order, after in example.after.items()
     ]
-
-
-def marked(before: str, after: str) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces, words that only one of them has marked; long unchanged stretches are cut in the middle."""
-    tokens = [re.findall(r"\S+|\s+", text.visible(whole, limit=LONGEST)) for whole in (before, after)]
-    words = [[t for t in side if not t.isspace()] for side in tokens]
-    flags = [[True] * len(side) for side in words]
-    for a, b, size in SequenceMatcher(None, words[0], words[1], autojunk=False).get_matching_blocks():
-        flags[0][a : a + size] = flags[1][b : b + size] = [False] * size
-    left, right = (
-        [_cut(*p) if len(f) > _SHORT else p for p in _pieces(t, f)] for t, f in zip(tokens, flags, strict=True)
-    )
-    return left, right
-
-
-def _pieces(tokens: Sequence[str], flags: Sequence[bool]) -> Iterator[Piece]:
-    """Neighbours of one kind joined; blanks differ where the words on both sides do."""
-    kinds, seen = [], 0
-    for token in tokens:
-        if token.isspace():
-            kinds.append(0 < seen < len(flags) and flags[seen - 1] and flags[seen])
-        else:
-            kinds.append(flags[seen])
-            seen += 1
-    for kind, run in groupby(zip(kinds, tokens, strict=True), key=itemgetter(0)):
-        yield "".join(token for _, token in run), kind
-
-
-def _cut(stretch: str, changed: bool) -> Piece:
-    words = re.findall(r"\s*\S+", stretch)
-    if changed or len(words) <= _WHOLE:
-        return stretch, changed
-    left_out = f" [… {len(words) - 2 * _ENDS:,} words as before …]"
-    blank = stretch[len(stretch.rstrip()) :]
-    return "".join([*words[:_ENDS], left_out, *words[-_ENDS:], blank]), changed

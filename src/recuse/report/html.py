@@ -1,14 +1,20 @@
-"""The report as one self-contained HTML page: no script, nothing loaded, fit for a phone, the dark and paper."""
+"""The report as one self-contained HTML page: nothing loaded, fit for a phone, a keyboard, the dark and paper.
+
+Its one script filters the cases and copies the configuration; all else is there without it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from recuse import assets
+from recuse.report import html_plots as plots
 from recuse.report import svg, text
-from recuse.report.detail import details_of
-from recuse.report.html_parts import block, bullets, figure, findings_table, head, page, safe, section, table
+from recuse.report.detail import Detail, details_of
+from recuse.report.discovered_words import sham_range
+from recuse.report.html_cases import cases_section
+from recuse.report.html_parts import bullets, copyable, figure, findings_table, head, page, safe, section, table
 from recuse.report.result import AuditResult
 from recuse.types import Finding
 
@@ -16,28 +22,29 @@ _EFFECTS = ("bias.", "swap.", "self_preference.")
 
 
 def html(result: AuditResult) -> str:
-    """The whole page. Text from a model or from data is escaped; the page's policy forbids scripts and any loading."""
+    """The whole page. Text from a model or from data is escaped; the page's policy forbids all loading and all scripts
+    but its own."""
     sections = [
         _head(result),
         _decided(result.primaries, result.level),
-        _others(result.others, result.level),
+        section("Position", "position", plots.position_plot(result.findings, name="position-plot")),
+        section(
+            "Other findings", "others", findings_table("Measures without a tolerance", result.others, result.level)
+        ),
         *(
-            _family(heading, family, f"family{i}", result.level)
+            _family(result, heading, family, f"family{i}")
             for i, (heading, family) in enumerate(result.families.items())
         ),
-        *(
-            section(t.title, f"detail{i}", table(t.title, t.head, [[safe(cell) for cell in row] for row in t.rows]))
-            for i, t in enumerate(details_of(result.findings))
-        ),
+        *(_detail(detail, f"detail{i}") for i, detail in enumerate(details_of(result.findings))),
         _reasons(result),
         section("Notes", "notes", bullets(result.notes)),
-        section("Cases", "cases", "\n".join(_case(case) for case in result.cases)),
-        section("Configuration", "config", block(text.toml(result.config), "configuration")),
-        section(f"Gate: {result.gate_name}", "gate", block(text.toml(result.gate), "gate")),
+        section("Cases", "cases", cases_section(result)),
+        section("Configuration", "config", copyable(text.toml(result.config), "configuration")),
+        section(f"Gate: {result.gate_name}", "gate", copyable(text.toml(result.gate), "gate")),
     ]
     body = "\n".join(part for part in sections if part)
-    style = assets.data("report.css").read_text("utf-8")
-    return page(f"{result.outcome.capitalize()}: {result.judge}", body, style=style)
+    style, script = (assets.data(f"report.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    return page(f"{result.outcome.capitalize()}: {result.judge}", body, style=style, script=script)
 
 
 def _head(result: AuditResult) -> str:
@@ -64,23 +71,35 @@ def _decided(findings: Sequence[Finding], level: float) -> str:
     return section("What decided it", "decided", f"{figure(plot, legend)}\n{rows}")
 
 
-def _others(findings: Sequence[Finding], level: float) -> str:
-    return section("Other findings", "others", findings_table("Measures without a tolerance", findings, level))
-
-
-def _family(heading: str, findings: Sequence[Finding], name: str, level: float) -> str:
+def _family(result: AuditResult, heading: str, findings: Sequence[Finding], name: str) -> str:
     # Effects lie around zero: one scale for all of them, with its zero line.
     scale = svg.effect_scale(findings) if findings[0].id.startswith(_EFFECTS) else None
+    rows = findings_table(heading, findings, result.level)
+    if findings[0].id.endswith(".effect"):
+        return section(heading, name, f"{_biases(result, heading, findings, name)}\n{rows}")
     plot = figure(svg.forest(findings, name=f"{name}-plot", title=heading, scale=scale), "")
-    return section(heading, name, f"{plot}\n{findings_table(heading, findings, level)}")
+    return section(heading, name, f"{plot}\n{rows}")
+
+
+def _biases(result: AuditResult, heading: str, findings: Sequence[Finding], name: str) -> str:
+    """Effects with what meaningless changes did beside them: the second placebo as a row, the shams as a band."""
+    shams = sham_range(result) if all(f.tolerance is None for f in findings) else None
+    placebo = [f for f in result.findings if f.id == "placebo.second" and f.estimate is not None]
+    shown = [replace(f, tolerance=shams) if shams else f for f in (*findings, *placebo)]
+    plot = svg.forest(
+        shown, name=f"{name}-plot", title=heading, scale=svg.effect_scale(shown),
+        band="where meaningless changes fell:" if shams else "tolerance",
+    )  # fmt: skip
+    legend = plots.legend_of(result.level, "where meaningless changes (shams) fell" if shams else "")
+    return f"{figure(plot, legend)}\n{plots.bias_plot(findings, name=f'{name}-errors')}"
+
+
+def _detail(detail: Detail, name: str) -> str:
+    rows = table(detail.title, detail.head, [[safe(cell) for cell in row] for row in detail.rows])
+    return section(detail.title, name, f"{plots.detail_plot(detail, name=f'{name}-plot')}\n{rows}")
 
 
 def _reasons(result: AuditResult) -> str:
     rows = [(safe(reason), count) for reason, count in text.reason_rows(result)]
     shown = table("Asks without a verdict", ("Reason", "Asks"), rows) if rows else ""
     return section("Failures by reason", "reasons", shown)
-
-
-def _case(case: Mapping[str, Any]) -> str:
-    rows = "\n".join(f"<dt>{label}</dt><dd>{safe(content)}</dd>" for label, content in text.case_rows(case))
-    return f"<article>\n<h3>{safe(text.case_name(case))}</h3>\n<dl>\n{rows}\n</dl>\n</article>"

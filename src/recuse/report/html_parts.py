@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -22,13 +23,15 @@ _KINDS = {
 _COMMA = re.compile(r", (?=-?[\d.]+\])")  # inside an interval
 
 
-def page(title: object, body: str, *, style: str) -> str:
-    """The whole page around `body`, which is HTML already. The policy forbids scripts and any loading."""
+def page(title: object, body: str, *, style: str, script: str = "") -> str:
+    """The whole page around `body`, which is HTML already. The policy forbids all scripts but this one, and any
+    loading."""
+    run = f"<script>{script}</script>\n" if script else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(style)}">
+<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -39,15 +42,25 @@ def page(title: object, body: str, *, style: str) -> str:
 <main>
 {body}
 </main>
-</body>
+{run}</body>
 </html>
 """
 
 
-def _policy(style: str) -> str:
-    """Everything is forbidden except this one style sheet, by its hash."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+def _policy(style: str, script: str) -> str:
+    """Everything is forbidden except this one style sheet and this one script, by their hashes."""
+    allowed = f"script-src {_hash(script)}; " if script else ""
+    return f"default-src 'none'; style-src {_hash(style)}; {allowed}base-uri 'none'; form-action 'none'"
+
+
+def _hash(content: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def data(content: object, name: str) -> str:
+    """Values for the script of the page, as JSON that cannot end its block: no `<` stands in it."""
+    plain = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{plain}</script>'
 
 
 def safe(content: object, limit: int = text.LONGEST) -> str:
@@ -134,12 +147,21 @@ def bullets(items: Sequence[str]) -> str:
     return "<ul>\n" + "\n".join(f"<li>{safe(item)}</li>" for item in items) + "\n</ul>" if items else ""
 
 
-def folded(summary: str, body: str, *, unfolded: bool = False) -> str:
+def folded(summary: str, body: str, *, unfolded: bool = False, kind: str = "") -> str:
     """Something that opens at a touch; both are HTML already."""
-    return f"<details{' open' if unfolded else ''}>\n<summary>{summary}</summary>\n{body}\n</details>"
+    named = f' class="{kind}"' if kind else ""
+    return f"<details{named}{' open' if unfolded else ''}>\n<summary>{summary}</summary>\n{body}\n</details>"
 
 
 def block(content: str, what: str) -> str:
     if not content:
         return ""
     return f'<pre tabindex="0" aria-label="{what}"><code>{escape(content)}</code></pre>'
+
+
+def copyable(content: str, what: str) -> str:
+    """A block with a button that copies it, which the script shows; without one, a click selects it whole."""
+    if not content:
+        return ""
+    button = f'<p class="copy" hidden><button type="button">Copy {what}</button> <span role="status"></span></p>'
+    return f"{button}\n{block(content, what)}"

@@ -40,7 +40,8 @@ Of a probe (`recuse/data/probe.schema.json`), with findings as above, their "out
     {"schema": 1, "kind": "probe", "headline": str, "found": bool,        found: a gap beyond chance
      "model": str, "plan": {"path": str, "hash": str, "asked_hash": str, "templates": int, "batches": [str, ...]},
      "level": number, "findings": [...],
-     "tables": {"per_template": [...], "per_name": [...], "reasons": [...], "examples": [...], "names": [...]},
+     "tables": {"per_template": [...], "per_name": [...], "reasons": [...], "words": [...], "examples": [...],
+                "names": [...]},
      "notes": [str, ...], "usage": {...}, "config": {...}}
 
 Numbers are not rounded and always finite. Keys keep this order. Fields may be added within schema 1, never changed.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from recuse.report import text
+from recuse.report.case import Case, examples
 from recuse.report.detail import details_of
 from recuse.report.markdown_parts import block, bullets, code, escape, findings_table, section, table
 from recuse.report.result import AuditResult
@@ -35,7 +33,7 @@ def markdown(result: AuditResult) -> str:
         ),
         *section("## Failures by reason", _reasons(result)),
         *section("## Notes", bullets(result.notes)),
-        *section("## Cases", "\n\n".join(_case(case) for case in result.cases)),
+        *section("## Cases", "\n\n".join(_case(case) for case in examples(result.cases))),
         "## Configuration",
         block(text.toml(result.config)),
         f"## Gate: {code(result.gate_name)}",
@@ -61,6 +59,6 @@ def _reasons(result: AuditResult) -> str:
     return table(("Reason", "Asks"), rows) if rows else ""
 
 
-def _case(case: Mapping[str, Any]) -> str:
+def _case(case: Case) -> str:
     rows = "\n".join(f"| {label} | {escape(content)} |" for label, content in text.case_rows(case))
     return f"| Case | {escape(text.case_name(case))} |\n| --- | --- |\n{rows}"

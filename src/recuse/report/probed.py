@@ -28,7 +28,8 @@ class ProbeResult:
 
     `plan` has path, hash (of the plan), asked_hash (of what was asked), templates (their number) and batches. `tables`:
     `per_template` and `per_name` have one row a template or name, metric and pair of groups; `reasons` counts replies
-    without a value; `examples` shows replies where the gap is largest; `names` is what the table of names says.
+    without a value; `words` has the words by which replies differ; `examples` shows replies where the gap is largest;
+    `names` is what the table of names says.
     """
 
     model: str
@@ -78,6 +79,7 @@ _GAPS = (
 )  # fmt: skip
 _TEMPLATES = ("Template", "Labels", "n", "Missing", "Mean a", "Mean b", "Gap")
 _NAMES = ("Name", "Group", "n", "Missing", "Mean", "From the others", "p adjusted", "Outlying")
+_WORDS = ("Word", "More in", "Share a", "Share b", "Templates", "p adjusted")
 _REASONS = ("Metric", "Group", "Reason", "Replies")
 _KNOWN = ("Name", "Group", "Count", "Year")
 Rows = list[list[str]]
@@ -99,6 +101,7 @@ def blocks(result: ProbeResult) -> list[Block]:
         Block("The same gaps, seen otherwise", _GAPS, {"The same gaps, seen otherwise": _gaps(result)}),
         Block("Templates, those that drive the gap first", _TEMPLATES, _templates(result), captioned=True),
         Block("Names", _NAMES, _names(result), captioned=True),
+        Block("Words that one group gets more often", _WORDS, _words(result), captioned=True),
         Block("Names in the table of names", _KNOWN, {"What the table says": _known(result)}),
         Block("Replies without a value", _REASONS, {"By metric, group and reason": _reasons(result)}),
     ]
@@ -143,6 +146,24 @@ def _names(result: ProbeResult) -> dict[str, Rows]:
         numbers = [_number(row["mean"]), _number(row["apart"]), text.p_value(row["p_adjusted"])]
         outlying = "outlying" if row["outlying"] else ""
         tables.setdefault(row["metric"], []).append([row["name"], row["group"], *counts, *numbers, outlying])
+    return tables
+
+
+def _words(result: ProbeResult) -> dict[str, Rows]:
+    """Those alone that are no chance, after correction over all words that were tested."""
+    tables: dict[str, Rows] = {}
+    for row in result.tables["words"]:
+        if row["found"]:
+            caption = f"{row['a']} (a) and {row['b']} (b), {row['tested']:,} words tested"
+            shares = [_number(row[key]) for key in ("rate_a", "rate_b")]
+            cells = [
+                row["word"],
+                row["more_in"] or "",
+                *shares,
+                f"{row['templates']:,}",
+                text.p_value(row["p_adjusted"]),
+            ]
+            tables.setdefault(caption, []).append(cells)
     return tables
 
 

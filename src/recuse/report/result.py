@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from recuse.report.case import Case
 from recuse.types import Finding
 
 _FAMILIES = {
@@ -49,9 +50,7 @@ class AuditResult:
     together; their `details` may hold `p_against_others`, and any finding's the remarks `uninformative` and `suspect`,
     and `withheld`, why it is not shown. `details` of `failures.rate` may hold `reasons` (a count for each reason) and
     `asks`; any `details` may hold `other_reading`: `reading` (its name), `estimate` and `interval` of the same verdicts
-    read another way. `cases` are examples with the keys `pair`, `domain`, `question`, `chosen`, `rejected`, and, as far
-    as they were asked, `AB`, `BA` and `-`: what the judge said with the chosen answer first, with the rejected answer
-    first, and of each answer alone.
+    read another way. `cases` come worst first, `of_cases` is how many there are in all.
     `usage` may hold `calls`, `from_ledger`, `tokens_in`, `tokens_out`, `cost` (US dollars) and `seconds`.
     """
 
@@ -65,7 +64,8 @@ class AuditResult:
     gate_name: str = "default"
     config: Mapping[str, Any] = field(default_factory=dict)  # the content of run.toml
     notes: tuple[str, ...] = ()  # sentences: what was adapted, label balance, refused settings
-    cases: tuple[Mapping[str, Any], ...] = ()
+    cases: tuple[Case, ...] = ()
+    of_cases: int | None = None  # None: as many as `cases`
     usage: Mapping[str, Any] = field(default_factory=dict)
     looks: int = 1
     folder: Path = Path()  # the run folder

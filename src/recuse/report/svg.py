@@ -1,24 +1,17 @@
-"""Small inline plots: one row a measure, x in per cent of the width, so that text keeps its size on a phone.
-
-Colours and strokes are classes that `recuse/data/report.css` defines. Outcomes differ in shape as well as in colour.
-"""
+"""Forest plots: one row a measure. Outcomes differ in shape as well as in colour."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from math import isfinite
 
 from recuse.report import text
+from recuse.report.svg_parts import AXIS, Scale, at, axis, frame, label, line, safe, value, x_of
 from recuse.types import Finding
 
 _ROW = 46  # pixels: a line of text above a bar
-_AXIS = 30
 # A quarter of a shared scale: of error rates up to 0.5, of scores beyond.
 _STEPS = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 20.0, 25.0, 50.0, 100.0, 1000.0)
-_WIDE, _NARROW = 72, 42  # characters of a label that fit on a screen and on a phone
-
-Scale = tuple[float, float]
 
 
 def forest(
@@ -38,18 +31,13 @@ def forest(
     parts, y = [], 0
     for span, panel in panels.items():
         bottom = y + _ROW * len(panel)
-        parts += _axis(span, y, bottom)
+        parts += axis(span, y, bottom)
         if scale:
-            x = _x(0.0, span)
+            x = x_of(0.0, span)
             parts.append(f'<line class="zero" x1="{x}" x2="{x}" y1="{y + 18}" y2="{bottom}"/>')
         parts += [_row(f, span, y + i * _ROW, band) for i, f in enumerate(panel)]
-        y = bottom + _AXIS
-    return (
-        f'<svg class="plot" role="img" width="100%" height="{y}" aria-labelledby="{name}-title {name}-desc">\n'
-        f'<title id="{name}-title">{escape(title)}</title>\n<desc id="{name}-desc">{_safe(words, 4000)}</desc>\n'
-        # The inner frame leaves room for marks and axis numbers at both ends.
-        f'<svg x="2%" width="96%" height="{y}" overflow="visible">\n' + "\n".join(parts) + "\n</svg>\n</svg>"
-    )
+        y = bottom + AXIS
+    return frame(parts, name=name, title=title, words=words, height=y)
 
 
 def effect_scale(findings: Sequence[Finding]) -> Scale:
@@ -69,14 +57,6 @@ def _words(finding: Finding, band: str) -> str:
     return said + (f", {band} {allowed}" if allowed else "") + (f", {finding.outcome}" if finding.outcome else "")
 
 
-def _safe(content: str, limit: int) -> str:
-    return escape(text.visible(content, limit=limit, newline=" "))
-
-
-def _cut(title: str, most: int) -> str:
-    return title if len(title) <= most else title[: most - 1] + "…"
-
-
 def _scale(finding: Finding) -> Scale:
     ends = [end for pair in (finding.interval, finding.bounds) if pair for end in pair]
     ends += [end for end in (finding.estimate, *(finding.tolerance or ())) if end is not None and isfinite(end)]
@@ -89,54 +69,25 @@ def _scale(finding: Finding) -> Scale:
     return min(0.0, low // step * step), max(0.0, -(-high // step) * step)
 
 
-def _at(value: float, scale: Scale) -> float:
-    return 100 * min(1.0, max(0.0, (value - scale[0]) / (scale[1] - scale[0])))
-
-
-def _x(value: float, scale: Scale) -> str:
-    return f"{_at(value, scale):.2f}%"
-
-
-def _axis(scale: Scale, top: int, bottom: int) -> list[str]:
-    parts = []
-    for i in range(5):
-        value = scale[0] + (scale[1] - scale[0]) * i / 4
-        x = _x(value, scale)
-        parts.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{top + 18}" y2="{bottom}"/>')
-        parts.append(f'<text class="tick" x="{x}" y="{bottom + 15}" text-anchor="middle">{value:g}</text>')
-    return parts
-
-
 def _row(finding: Finding, scale: Scale, top: int, band: str) -> str:
     y = top + 30
-    parts = [
-        f'<text class="label {kind}" x="0" y="{top + 13}">{_safe(_cut(finding.title, most), most + 1)}</text>'
-        for kind, most in (("wide", _WIDE), ("narrow", _NARROW))
-    ]
+    parts = [label(finding.title, top + 13)]
     if finding.estimate is None:
         parts.append(f'<text class="value" x="0" y="{y + 4}">not measured</text>')
         return "".join(parts)
-    parts.append(f'<text class="value wide" x="100%" y="{top + 13}" text-anchor="end">{text.estimate(finding)}</text>')
+    parts.append(value(text.estimate(finding), top + 13))
     if finding.tolerance:
         low, high = finding.tolerance
-        left = _at(scale[0] if low is None else low, scale)
-        right = _at(scale[1] if high is None else high, scale)
+        left = at(scale[0] if low is None else low, scale)
+        right = at(scale[1] if high is None else high, scale)
         parts.append(f'<rect class="band" x="{left:.2f}%" width="{right - left:.2f}%" y="{y - 10}" height="20"/>')
     whole = [end for pair in (finding.interval, finding.bounds) if pair for end in pair]
     if finding.bounds:
-        parts.append(_line("whisker", min(whole), max(whole), y, scale))
+        parts.append(line("whisker", min(whole), max(whole), y, scale))
     if finding.interval:
-        parts.append(_line("bar", *finding.interval, y, scale))
-    parts.append(_mark(finding, _x(finding.estimate, scale), y))
-    return f"<g><title>{_safe(_words(finding, band), 300)}</title>{''.join(parts)}</g>"
-
-
-def _line(kind: str, low: float, high: float, y: int, scale: Scale) -> str:
-    ends = "".join(
-        f'<line class="{kind}" x1="{_x(end, scale)}" x2="{_x(end, scale)}" y1="{y - 4}" y2="{y + 4}"/>'
-        for end in (low, high)
-    )
-    return f'<line class="{kind}" x1="{_x(low, scale)}" x2="{_x(high, scale)}" y1="{y}" y2="{y}"/>{ends}'
+        parts.append(line("bar", *finding.interval, y, scale))
+    parts.append(_mark(finding, x_of(finding.estimate, scale), y))
+    return f"<g><title>{safe(_words(finding, band), 300)}</title>{''.join(parts)}</g>"
 
 
 def _mark(finding: Finding, x: str, y: int) -> str:

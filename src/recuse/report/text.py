@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from recuse.report.case import ORDERS, Case
 from recuse.report.result import AuditResult
 from recuse.types import Finding
 
@@ -23,8 +24,9 @@ def visible(text: object, *, limit: int = LONGEST, newline: str = "\n") -> str:
     """
     whole = str(text)
     shown = whole[:limit].replace("\r\n", "\n").replace("\t", " ")
-    if not shown.isascii() or not shown.isprintable():
-        shown = "".join(newline if c == "\n" else _mark(c) for c in shown)
+    if not shown.isprintable():  # whatever is unseen is not printable; most lines are
+        lines = (line if line.isprintable() else "".join(map(_mark, line)) for line in shown.split("\n"))
+        shown = newline.join(lines)
     return f"{shown}… ({len(whole):,} characters)" if len(whole) > limit else shown
 
 
@@ -145,24 +147,22 @@ def usage_line(usage: Mapping[str, Any]) -> str:
     return ", ".join(form.format(usage[key]) for key, form in forms.items() if usage.get(key) is not None)
 
 
-def case_name(case: Mapping[str, Any]) -> str:
-    domain = case.get("domain")
-    return f"{case['pair']} ({domain})" if domain else str(case["pair"])
+def case_name(case: Case) -> str:
+    return f"{case.pair} ({case.domain})" if case.domain else case.pair
 
 
-def case_rows(case: Mapping[str, Any]) -> list[tuple[str, str]]:
+def case_rows(case: Case) -> list[tuple[str, str]]:
     """What a case shows, as label and text."""
-    labels = {
-        "question": "Question",
-        "chosen": "Better answer",
-        "rejected": "Worse answer",
-        "AB": "Judge, better answer first",
-        "BA": "Judge, worse answer first",
-        "-": "Judge, each answer alone",
-    }
-    return [
-        (label, "(nothing)" if case[key] is None else str(case[key])) for key, label in labels.items() if key in case
-    ]
+    texts = {"Question": case.question, answer(case, "chosen"): case.chosen, answer(case, "rejected"): case.rejected}
+    told = {ORDERS[s.order]: s.says for s in case.said if s.repeat == 0}
+    return [(label, content) for label, content in {**texts, **told}.items() if content is not None]
+
+
+def answer(case: Case, which: str) -> str:
+    """What an answer of a case is called."""
+    if not case.gold:
+        return "Answer A" if which == "chosen" else "Answer B"
+    return "Better answer" if which == "chosen" else "Worse answer"
 
 
 def toml(content: Mapping[str, Any]) -> str:

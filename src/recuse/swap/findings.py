@@ -54,6 +54,7 @@ def of_gap(id: str, title: str, gap: Gap, mode: Mode, **more: Any) -> Measure:
         "further_names": _estimate(found.across_names),
         "names": _names(found),
         "largest": _largest(gap),
+        "by_template": dict(sorted(gap.by_template.items())),
         **more,
     }
     finding = Finding(

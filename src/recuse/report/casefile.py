@@ -1,0 +1,157 @@
+"""`cases.parquet`: the texts of the cases that a run's page shows, worst first; and those cases read back.
+
+Verdicts come from `judgements.parquet` and the judge's words from the ledger, so that nothing is kept twice. Verdicts
+that were recorded elsewhere have no ledger: their words stand in the column `replies`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from recuse.errors import InputError
+from recuse.ledger import Ledger
+from recuse.prompts import transcript
+from recuse.report.case import OUTCOMES, UNTOUCHED, Case, Said, outcome_of
+from recuse.types import Judgement, Pair, Reply
+
+CASES = "cases.parquet"
+MOST = 10_000  # cases that a page holds
+_COLUMNS = ("pair", "arm", "question", "chosen", "rejected", "untouched", "replies")
+_VIEWS = {"AB": ("AB",), "BA": ("BA",), "-": ("chosen", "rejected")}
+_HINT = "Run the audit's command again: it asks for nothing that the ledger holds, and writes its files anew."
+
+Key = tuple[str, str]  # pair, arm
+Call = tuple[str, str, str, int]  # pair, arm, view, repeat
+Words = Mapping[tuple[str, str, int], str]  # pair, order, repeat -> what a recorded judge wrote
+
+
+def select(judgements: Iterable[Judgement], *, most: int = MOST) -> list[Key]:
+    """The cases that are shown, worst first and else in the order in which they came; the untouched answers, arms of
+    biases and their placebos."""
+    said: dict[Key, dict[str, str]] = {}
+    for j in judgements:
+        if j.repeat == 0 and _shown(j.arm):
+            said.setdefault((j.pair, j.arm), {})[j.order] = _says(j.prefers, j.reason)
+    rank = {name: i for i, name in enumerate(OUTCOMES)}
+    worst = sorted(said, key=lambda key: (rank[outcome_of(said[key].values())], key[1] != UNTOUCHED))
+    return worst[:most]
+
+
+def _shown(arm: str) -> bool:
+    return arm == UNTOUCHED or arm == "placebo" or arm.startswith(("bias:", "placebo:"))
+
+
+def _says(prefers: str | None, reason: str | None) -> str:
+    return prefers or f"none ({reason})"
+
+
+def cases_bytes(
+    keys: Sequence[Key],
+    pair_of: Callable[[str], Pair] | None,
+    texts: Mapping[str, Mapping[str, str]],
+    words: Words | None = None,
+) -> bytes:
+    """The file of these cases. `pair_of` None: no texts are known. `texts`: by arm and pair, the changed answer.
+    `words`: what a recorded judge wrote."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    replies: dict[str, list[tuple[str, int, str]]] = {}
+    for (pair, order, repeat), text in (words or {}).items():
+        replies.setdefault(pair, []).append((order, repeat, text))
+    rows = []
+    for pair, arm in keys:
+        row: dict[str, str | None] = {"pair": pair, "arm": arm}
+        if pair in replies:
+            row["replies"] = json.dumps(replies[pair])
+        if pair_of is not None:
+            of = pair_of(pair)
+            row |= {"question": transcript(of.prompt), "chosen": of.chosen, "rejected": of.rejected}
+            if arm != UNTOUCHED:
+                row |= {"rejected": texts[arm].get(pair), "untouched": of.rejected}
+        rows.append({name: _whole(row.get(name)) for name in _COLUMNS})
+    schema = pa.schema([pa.field(name, pa.string()) for name in _COLUMNS])
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _whole(text: str | None) -> str | None:
+    """Half of a surrogate pair, which no file can hold, as its escape."""
+    return text and text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def read_cases(folder: Path) -> tuple[tuple[Case, ...], int]:
+    """The cases of a run that are shown, worst first, and how many there are in all; none where the run kept none.
+
+    Raises InputError for damaged files.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    if not (folder / CASES).is_file():
+        return (), 0
+    try:
+        rows = pq.read_table(folder / CASES).to_pylist()
+        keys = {(row["pair"], row["arm"]) for row in rows}
+        asked = pq.read_table(
+            folder / "judgements.parquet", filters=pc.field("pair").isin(list({pair for pair, _ in keys}))
+        )
+        judged: dict[Key, list[dict[str, Any]]] = {}
+        for row in asked.to_pylist():
+            judged.setdefault((row["pair"], row["arm"]), []).append(row)
+        every = pq.read_table(folder / "judgements.parquet", columns=["pair", "arm"]).group_by(["pair", "arm"])
+        total = sum(_shown(arm) for arm in every.aggregate([]).column("arm").to_pylist())
+        replies = _replies(folder, keys)
+        return tuple(_case(row, judged, replies) for row in rows), total
+    except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"the cases of the run cannot be read ({reason})", path=folder, hint=_HINT) from None
+
+
+def _replies(folder: Path, keys: set[Key]) -> dict[Call, str]:
+    if not (folder / "ledger.sqlite").is_file():
+        return {}
+    with closing(Ledger.existing(folder)) as ledger:
+        return {call: told(reply) for call, reply in ledger.replies(keys)}
+
+
+def told(reply: Reply) -> str:
+    """A reply as it is shown: what was thought, what was said, and what ended it where that is not its own end."""
+    parts = [
+        f"Thinking: {reply.thinking}" if reply.thinking else "",
+        reply.text,
+        f"score {reply.score:g}" if reply.score is not None else "",
+        f"({reply.error or reply.finish})" if reply.finish != "stop" else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _case(row: Mapping[str, Any], judged: Mapping[Key, list[dict[str, Any]]], replies: Mapping[Call, str]) -> Case:
+    pair, arm = row["pair"], row["arm"]
+    asked = judged[pair, arm]
+    own = {(order, repeat): text for order, repeat, text in json.loads(row["replies"] or "[]")}
+    said = []
+    for j in asked:
+        words = [replies.get((pair, arm, view, j["repeat"])) for view in _VIEWS[j["order"]]]
+        words.append(own.get((j["order"], j["repeat"])))
+        kept = tuple(text for text in words if text is not None)
+        said.append(Said(j["order"], _says(j["prefers"], j["reason"]), j["repeat"], _probability(j["logit"]), kept))
+    before = {
+        j["order"]: _says(j["prefers"], j["reason"]) for j in judged.get((pair, UNTOUCHED), ()) if not j["repeat"]
+    }
+    return Case(
+        pair, arm, asked[0]["domain"], row["question"], row["chosen"], row["rejected"], row["untouched"],
+        said=tuple(said), before=before if arm != UNTOUCHED else None, gold=asked[0]["gold"] is not False,
+    )  # fmt: skip
+
+
+def _probability(logit: float | None) -> float | None:
+    return None if logit is None else 1 / (1 + math.exp(-max(-500.0, min(500.0, logit))))

@@ -1,0 +1,225 @@
+"""The cases of an audit as a list that a script filters; without the script the first of them, in the same form."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from recuse.report import marks, text
+from recuse.report.case import ORDERS, OUTCOMES, UNTOUCHED, Case, Said
+from recuse.report.html_parts import data, folded, safe, table
+from recuse.report.result import AuditResult
+
+_FIRST = 12  # cases that the page shows without its script
+_LONGEST = 20_000  # characters of any text
+_BYTES = 12_000_000  # of all texts together, so that the page stays under 15 MB
+_BEGIN = 140  # characters of a question in the line of its case
+_ALIKE = 0.3  # share of words in common below which marking what differs would mark nearly everything
+_TURNED = "turned"  # a filter beside the outcomes: right untouched, wrong in this arm
+_COLOURS = {"wrong": "recuse", "flips": "recuse", "right": "fit"}
+
+
+def cases_section(result: AuditResult) -> str:
+    """Everything between the heading and the next section; empty without cases."""
+    if not result.cases:
+        return ""
+    cases, limit = _bounded(result.cases)
+    total = result.of_cases or len(cases)
+    parts = [
+        *(f"<p>{sentence}</p>" for sentence in _said(result.cases, total, limit)),
+        _filters(cases),
+        f'<p id="case-count" role="status">{_count(min(_FIRST, len(cases)), len(cases))}</p>',
+        '<ol id="case-list">\n' + "\n".join(f"<li>{_case(case)}</li>" for case in cases[:_FIRST]) + "\n</ol>",
+        '<nav id="case-pages" aria-label="Pages of cases" hidden><button type="button">Previous cases</button> '
+        '<button type="button">Next cases</button></nav>',
+        data(_plain(cases), "case-data"),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _said(cases: Sequence[Case], total: int, limit: int) -> list[str]:
+    said = []
+    if total > len(cases):
+        said.append(f"The page holds {len(cases):,} of {total:,} cases, the worst first; all verdicts are in "
+                    "judgements.parquet.")  # fmt: skip
+    if not any(case.question for case in cases):
+        said.append("The texts of these pairs are not known: the file of verdicts is without them.")
+    else:
+        said.append(f"Texts over {limit:,} characters are cut, and their length is told.")
+    return said
+
+
+def _count(shown: int, of: int) -> str:
+    return f"The first {shown:,} of {of:,} cases, worst first." if shown < of else f"{of:,} cases, worst first."
+
+
+def _texts(case: Case) -> Iterable[str]:
+    given = (case.question, case.chosen, case.rejected, case.untouched)
+    return [t for t in (*given, *(reply for said in case.said for reply in said.replies)) if t is not None]
+
+
+def _bounded(cases: Sequence[Case]) -> tuple[list[Case], int]:
+    """The cases with every text made visible and cut to one limit, so that all together keep within the budget; and
+    that limit."""
+    whole = {t for case in cases for t in _texts(case)}
+    limit = _limit(sorted(map(len, whole)))
+    while True:
+        seen = {t: text.visible(t, limit=limit) for t in whole}
+        size = sum(len(t.encode()) + t.count("\n") + t.count('"') + 5 * t.count("<") for t in seen.values())
+        if size <= _BYTES:
+            return [_replaced(case, seen) for case in cases], limit
+        limit = int(0.95 * limit * _BYTES / size)
+
+
+def _limit(lengths: Sequence[int]) -> int:
+    """The greatest limit at which texts of these lengths, in rising order, keep within the budget."""
+    left, many = _BYTES, len(lengths)
+    for i, length in enumerate(lengths):
+        if length * (many - i) > left:
+            return min(_LONGEST, left // (many - i))
+        left -= length
+    return _LONGEST
+
+
+def _replaced(case: Case, seen: dict[str, str]) -> Case:
+    def of(t: str | None) -> str | None:
+        return None if t is None else seen[t]
+
+    said = tuple(
+        Said(s.order, text.visible(s.says), s.repeat, s.p, tuple(seen[reply] for reply in s.replies)) for s in case.said
+    )
+    return Case(
+        text.visible(case.pair), text.visible(case.arm), case.domain and text.visible(case.domain), of(case.question),
+        of(case.chosen), of(case.rejected), of(case.untouched), said, case.before, case.gold,
+    )  # fmt: skip
+
+
+def _plain(cases: Sequence[Case]) -> dict[str, Any]:
+    """What the script reads: lists without names, texts and names by their place in a table."""
+    texts: dict[str, int] = {}
+    arms, domains = _arms(cases), _domains(cases)
+
+    def at(t: str | None) -> int:
+        return -1 if t is None else texts.setdefault(t, len(texts))
+
+    rows = [
+        [
+            case.pair, arms.index(case.arm), domains.index(case.domain or ""), case.outcome, case.label,
+            int(case.turned), int(case.gold), at(case.question), at(case.chosen), at(case.rejected), at(case.untouched),
+            [[s.order, s.repeat, at(s.says), None if s.p is None else text.number(s.p),
+              [at(reply) for reply in s.replies]] for s in case.said],
+            dict(case.before or {}),
+        ]
+        for case in cases
+    ]  # fmt: skip
+    named = ["" if arm == UNTOUCHED else arm for arm in arms]
+    return {"orders": ORDERS, "arms": named, "domains": domains, "cases": rows, "texts": list(texts)}
+
+
+def _arms(cases: Sequence[Case]) -> list[str]:
+    """The untouched answers first."""
+    return sorted({case.arm for case in cases}, key=lambda arm: (arm != UNTOUCHED, arm))
+
+
+def _domains(cases: Sequence[Case]) -> list[str]:
+    return sorted({case.domain or "" for case in cases})
+
+
+def _filters(cases: Sequence[Case]) -> str:
+    outcomes = Counter(case.outcome for case in cases)
+    named = [(str(outcome), label, outcomes[outcome]) for outcome, label in OUTCOMES.items() if outcomes[outcome]]
+    if turned := sum(case.turned for case in cases):
+        named.append((_TURNED, "Right untouched, wrong in its arm", turned))
+    arms, domains = Counter(case.arm for case in cases), Counter(case.domain or "" for case in cases)
+    chosen = [
+        _select("outcome", "Outcome", named),
+        _select("arm", "Answers", [
+            (str(i), "as they are" if arm == UNTOUCHED else arm, arms[arm]) for i, arm in enumerate(_arms(cases))
+        ]),
+        _select("domain", "Domain", [
+            (str(i), domain or "(none)", domains[domain]) for i, domain in enumerate(_domains(cases))
+        ]),
+    ]  # fmt: skip
+    return (
+        '<div id="case-filters" role="search" aria-label="Filter the cases" hidden>\n'
+        + "\n".join(part for part in chosen if part)
+        + '\n<p><label for="case-text">Text</label><input type="search" id="case-text" autocomplete="off"></p>\n'
+        '<p><button type="button" id="case-reset">Show all</button></p>\n</div>'
+    )
+
+
+def _select(name: str, label: str, options: Sequence[tuple[str, str, int]]) -> str:
+    """A menu; empty where there is nothing to choose."""
+    if len(options) < 2:
+        return ""
+    shown = "".join(f'<option value="{value}">{safe(words)} ({count:,})</option>' for value, words, count in options)
+    return (
+        f'<p><label for="case-{name}">{label}</label><select id="case-{name}"><option value="*">All</option>'
+        f"{shown}</select></p>"
+    )
+
+
+def _case(case: Case) -> str:
+    """The same elements as the script makes."""
+    about = " · ".join(part for part in (case.pair, case.domain, "" if case.arm == UNTOUCHED else case.arm) if part)
+    begin = (case.question or "").replace("\n", " ")[:_BEGIN]
+    summary = (
+        f'<span class="badge {_COLOURS.get(case.outcome, "inconclusive")}">{case.label}</span> '
+        f'<span class="about">{safe(about)}</span> <span class="begin" dir="auto">{safe(begin)}</span>'
+    )
+    left, right, note = _marked(case)
+    told = [
+        _text("Question", safe(case.question, marks.LONGEST)) if case.question is not None else "",
+        f'<div class="beside">\n{_text(text.answer(case, "chosen"), left)}\n'
+        f"{_text(text.answer(case, 'rejected'), right)}\n</div>{note}"
+        if case.chosen is not None or case.rejected is not None
+        else "",
+        _verdicts(case),
+        _replies(case),
+    ]
+    return folded(summary, "\n".join(part for part in told if part), kind="case")
+
+
+def _text(heading: str, shown: str) -> str:
+    return f'<div><h3>{heading}</h3><p class="text" dir="auto">{shown}</p></div>'
+
+
+def _marked(case: Case) -> tuple[str, str, str]:
+    """Both answers with the words marked in which they differ, and a note. A changed answer is compared with itself
+    before the change."""
+    chosen, rejected = case.chosen or "", case.rejected or ""
+    before, after = marks.marked(chosen if case.untouched is None else case.untouched, rejected)
+    if not rejected or marks.alike(before, after) < _ALIKE:
+        few = '<p class="note">The answers have few words in common: what differs is not marked.</p>'
+        return safe(chosen, marks.LONGEST), safe(rejected, marks.LONGEST), few if chosen and rejected else ""
+    shown = [
+        "".join(f"<{tag}>{safe(piece, 2 * marks.LONGEST)}</{tag}>" if differs else safe(piece, 2 * marks.LONGEST)
+                for piece, differs in pieces)
+        for tag, pieces in (("del", before), ("ins", after))
+    ]  # fmt: skip
+    if case.untouched is None:
+        return shown[0], shown[1], ""
+    note = '<p class="note">Marked: what was changed in the worse answer.</p>'
+    return safe(chosen, marks.LONGEST), shown[1], note
+
+
+def _verdicts(case: Case) -> str:
+    head = ("Order", "Call", "Prefers", "P(better answer)", "Untouched")
+    before = case.before or {}
+    repeats = any(s.repeat for s in case.said)
+    rows = [
+        [ORDERS[s.order], str(s.repeat + 1) if repeats else "", safe(s.says),
+         "" if s.p is None else text.number(s.p), safe(before.get(s.order, ""))]
+        for s in case.said
+    ]  # fmt: skip
+    return table("What the judge said", head, rows) if rows else ""
+
+
+def _replies(case: Case) -> str:
+    shown = [
+        f'<h4>{ORDERS[s.order]}</h4><pre class="text" dir="auto">{safe(reply, marks.LONGEST)}</pre>'
+        for s in case.said
+        for reply in s.replies
+    ]
+    return folded("Raw replies", "\n".join(shown), kind="reply") if shown else ""
