@@ -233,13 +233,7 @@ def plan_audit(config: AuditConfig) -> Plan:
             f"Asked once, not {config.repeats} times: at temperature 0 a repeat says nothing. "
             "Set --temperature to measure stability."
         )
-    sampling = Sampling(
-        temperature=temperature,
-        max_tokens=config.max_tokens or _max_tokens(config, prompt, backend),
-        seed=config.seed if can.seed and temperature != 0.0 else None,
-        top_logprobs=_TOP_LOGPROBS if by_first_token and can.logprobs else 0,
-        choice=config.choice and can.choice,
-    )
+    sampling = sampling_of(config, prompt, can)
     swap = None
     if to_swap is not None:
         modes = swap_modes(to_swap, can, prompt=prompt, temperature=config.temperature, seed=config.seed,
@@ -256,6 +250,19 @@ def plan_audit(config: AuditConfig) -> Plan:
         raise UsageError(f"{config.teacher} writes no text.", hint="Give --teacher a model that does.")
     teacher = taught or Described(can, engine, None)  # the judge itself, which is open already
     return replace(plan, teacher=teacher, teacher_price=_priced(config, config.teacher, teacher.capabilities))
+
+
+def sampling_of(config: AuditConfig, prompt: Prompt | None, can: Capabilities) -> Sampling:
+    """How a judge of these capabilities is asked with `prompt`; None: a reward model."""
+    temperature = config.temperature if can.temperature else None
+    by_first_token = prompt is not None and prompt.spec.format in _BY_FIRST_TOKEN
+    return Sampling(
+        temperature=temperature,
+        max_tokens=config.max_tokens or _max_tokens(config, prompt, can),
+        seed=config.seed if can.seed and temperature != 0.0 else None,
+        top_logprobs=_TOP_LOGPROBS if by_first_token and can.logprobs else 0,
+        choice=config.choice and can.choice,
+    )
 
 
 def _biases(config: AuditConfig) -> tuple[Bias, ...]:
@@ -289,11 +296,11 @@ def rewriting_hash() -> str:
     return assets.digest("".join([*hashes, assets.digest(assets.data("shams.toml").read_bytes())]).encode())
 
 
-def _max_tokens(config: AuditConfig, prompt: Prompt | None, backend: Backend) -> int:
+def _max_tokens(config: AuditConfig, prompt: Prompt | None, can: Capabilities) -> int:
     """The limit where the user names none: a cap, not a target, since a judge that does not think stops by itself."""
     if prompt is None:
         return 1
-    can, served = backend.capabilities, backend.capabilities.local or config.options.base_url is not None
+    served = can.local or config.options.base_url is not None
     if not served:  # on a server of one's own a small model may ramble up to any limit
         return max(prompt.max_tokens, _ROOM_TO_THINK)
     # An engine in this process is sure to deliver log-probabilities; a server may not, and its model may think first.

@@ -42,6 +42,11 @@ def held_out(run: Path) -> Apart:
     )
 
 
+def parts_of(run: Path) -> Splits:
+    """The parts of a finished discovery, dealt again from the pairs that it names. Raises InputError as `held_out`."""
+    return _parts(run, read_run(run))
+
+
 def _apart(name: str, what: str, pairs: Iterable[Pair]) -> Apart:
     held = list(pairs)
     questions = tuple(transcript(pair.prompt) for pair in held)
