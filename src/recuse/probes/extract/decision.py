@@ -111,7 +111,7 @@ class Decision:
         if "{" in text:
             for key in self._keys:
                 for spelled in (key, key.capitalize(), key.upper()):
-                    if (object := last_object(text, spelled)) is not None:
+                    if f'"{spelled}"' in text and (object := last_object(text, spelled)) is not None:
                         found[key] = object[spelled]
         said = [self._menu.whole(_text(value)) for value in found.values()]
         if self.settings.field and said and not said[0]:

@@ -16,6 +16,7 @@ from recuse.verdict.text import plain, visible
 Grade = Literal["strong", "weak"]
 
 _REACH = 14  # words between a label and what makes it a decision
+_CLAUSE = 30  # words on either side of a label that are looked at for conditions
 _HEADING = 5  # words of a heading such as "Final decision"
 _FEWEST = 4  # letters of a label that is looked for inside a sentence: "no" and "A" are words of many uses
 _OFFERS = frozenset(["or", "and", "vs", "versus", "nor"])
@@ -123,9 +124,10 @@ def mentions(tokens: Sequence[Token], menu: Menu) -> list[Mention]:
     spans = [one for one in menu.phrases.find(tokens) if not _is_noun(tokens, one[1])]
     offered = _offered(tokens, spans, sentences, number)
     inside = {i for start, end, _ in spans for i in range(start, end)}
+    of_models = {i for i, (start, end) in enumerate(sentences) if _names_a_model(tokens[start:end])}
     graded: list[tuple[int, int, str, Grade]] = []
     for start, end, label in spans:
-        if start in offered:
+        if start in offered or number[start] in of_models:
             continue
         grade = _grade(tokens, start, end, sentences, number, inside)
         if grade is not None and not _unsure(tokens, start, end, sentences[number[start]]):
@@ -247,23 +249,28 @@ def _heads(tokens: Sequence[Token], end: int) -> bool:
 def _unsure(tokens: Sequence[Token], start: int, end: int, sentence: tuple[int, int]) -> bool:
     lists, (first, last) = _lists(), sentence
     before = start
-    while before > first and tokens[before - 1].after in ("", "-") and tokens[before - 1].text not in ("but", "then"):
+    while before > max(first, start - _CLAUSE) and tokens[before - 1].after in ("", "-"):
+        if tokens[before - 1].text in ("but", "then"):
+            break
         before -= 1
     front = [token.text for token in tokens[before:start]]
     if not lists.unsure.isdisjoint(front) and not ("even" in front and "if" in front):
         return True
     if any(a in _WOULD and b == "have" for a, b in pairwise(front)):
         return True
-    words = [token.text for token in tokens[first:last]]
-    if "ai" in words or ("language", "model") in pairwise(words):
-        return True
-    for i in range(end, last):
+    for i in range(end, min(last, end + _CLAUSE)):
         comma = tokens[i - 1].after
         if comma not in ("", "-") and not (comma == "," and i == end):
             return False
         if tokens[i].text in lists.conditions and tokens[i - 1].text != "even":
             return True
     return False
+
+
+def _names_a_model(sentence: Sequence[Token]) -> bool:
+    """ "As an AI, I cannot hire anybody" is about the model."""
+    words = [token.text for token in sentence]
+    return "ai" in words or ("language", "model") in pairwise(words)
 
 
 def _answer(tokens: Sequence[Token], at: int) -> str | None:

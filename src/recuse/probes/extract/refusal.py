@@ -101,6 +101,10 @@ def _phrases() -> Phrases:
 
 
 def declines_somewhere(tokens: Sequence[Token]) -> bool:
-    """Whether the first or the last sentence declines in the first person."""
+    """Whether the first or the last sentence declines in the first person; "She said: I can't help you" does not."""
     sentences = sentences_of(tokens)
-    return any(_phrases().find(tokens[start:end]) for start, end in {*sentences[:1], *sentences[-1:]})
+    return any(
+        start + at == 0 or tokens[start + at - 1].after != ";"
+        for start, end in {*sentences[:1], *sentences[-1:]}
+        for at, _, _ in _phrases().find(tokens[start:end])
+    )

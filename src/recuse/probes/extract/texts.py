@@ -19,8 +19,8 @@ from recuse.verdict.text import split_thinking, visible
 After = Literal["", "-", ",", ";", ".", "?"]
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_ENDS = re.compile(r"[.!…。！](?=[\s\"')\]]|$)|[。！]")
-_LINE = re.compile(r"\n\s*\n|\n(?=\s*(?:[^\Wa-z_]|[^\w\s]))|\n\s*$")  # not where a line merely goes on
+_ENDS = re.compile(r"[.!…。！](?=[\s\"')\]])|[。！]")
+_LINE = re.compile(r"\n\s*\n|\n(?=\s*(?:[^\Wa-zà-öø-ÿ_]|[^\w\s]))")  # not where a line merely goes on
 _WITHIN = re.compile(r"[;:()\[\]{}/|\"<>=–—]|\s-+\s|--")
 _ABBREVIATIONS = frozenset(["mr", "mrs", "ms", "dr", "prof", "st", "vs", "eg", "ie", "approx", "dept"])
 
@@ -81,7 +81,8 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     for i, match in enumerate(found):
         previous = found[i - 1][0] if i and gaps[i - 1] in (" ", ".") else ""
         short = gaps[i].strip() == "." and i + 1 < len(found) and _is_short(previous, match[0])
-        tokens.append(Token(match[0].casefold(), match[0], "" if short else _after(gaps[i])))
+        following = found[i + 1][0][0] if i + 1 < len(found) else " "
+        tokens.append(Token(match[0].casefold(), match[0], "" if short else _after(gaps[i], following)))
     return tuple(tokens)
 
 
@@ -92,16 +93,16 @@ def _is_short(previous: str, word: str) -> bool:
     return word.casefold() in _ABBREVIATIONS
 
 
-def _after(gap: str) -> After:
+def _after(gap: str, following: str) -> After:
     if gap in ("", " ") or (gap.isspace() and "\n" not in gap):
         return ""
     if gap == "-":
         return "-"
     if "?" in gap or "？" in gap:
         return "?"
-    if _LINE.search(gap):
+    if _LINE.search(gap + following):
         return "."
-    if _ENDS.search(gap):
+    if _ENDS.search(gap + following):
         return "."
     if _WITHIN.search(gap):
         return ";"
@@ -149,7 +150,7 @@ class Phrases:
         while i < len(tokens):
             for length in self._lengths.get(tokens[i].text, ()):
                 part = tokens[i : i + length]
-                if any(token.after in (".", "?", ";") for token in part[:-1]):
+                if len(part) < length or any(token.after in (".", "?", ";") for token in part[:-1]):
                     continue
                 name = self._of.get(tuple(token.text for token in part))
                 if name is not None:
