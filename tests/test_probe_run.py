@@ -377,6 +377,15 @@ def test_a_judge_grades_the_replies_blind_and_its_place_preference_is_told():
     assert "Whether the rubric's judge prefers a place" in Path("out/report.md").read_text("utf-8")
 
 
+def test_words_that_one_group_gets_more_often_are_listed():
+    result = probed(world.plan(12), "curt")  # only men are told of pay slips
+    found = {row["word"]: row["more_in"] for row in result.tables["words"] if row["found"]}
+    assert found.keys() >= {"pay", "slips"}
+    assert set(found.values()) == {"men"}
+    assert "monday" not in found
+    assert "Words that one group gets more often" in Path("out/report.md").read_text("utf-8")
+
+
 def test_another_judge_asks_the_product_nothing():
     probed(world.plan(6), "curt")
     world.reset()

@@ -60,6 +60,14 @@ EXAMPLE = ProbeResult(
              "apart": 0.1888, "p": 0.0004, "p_adjusted": 0.0048, "outlying": True},
         ],
         "reasons": [{"metric": "approve", "group": "women", "reason": "refused", "replies": 11, "of": 240}],
+        "words": [
+            {"a": "women", "b": "men", "tested": 87, "word": "childcare", "more_in": "women", "rate_a": 0.2123,
+             "rate_b": 0.0321, "gap": 0.1802, "replies_a": 51, "replies_b": 8, "templates": 22, "p": 0.00002,
+             "p_adjusted": 0.0019, "found": True},
+            {"a": "women", "b": "men", "tested": 87, "word": "harbour", "more_in": "men", "rate_a": 0.1, "rate_b": 0.12,
+             "gap": -0.02, "replies_a": 24, "replies_b": 29, "templates": 20, "p": 0.4, "p_adjusted": 0.8,
+             "found": False},
+        ],
         "examples": [{"template": "courier3", "prompt": "Ida Sorge is a courier.", "replies": [
             {"group": "women", "name": "Ida Sorge", "reply": "No, her income varies."},
             {"group": "men", "name": "Emil Sorge", "reply": "Yes, go ahead."}]}],
@@ -79,6 +87,7 @@ def hostile(text: str) -> ProbeResult:
     tables = {
         "per_template": [template], "per_name": [name], "examples": [example],
         "reasons": [{"metric": text, "group": text, "reason": text, "replies": 1, "of": 2}],
+        "words": [{**EXAMPLE.tables["words"][0], "a": text, "word": text, "more_in": text}],
         "names": [{"group": text, "name": text, "count": None, "year": None}],
     }  # fmt: skip
     findings = [replace(f, title=text, method=text) for f in EXAMPLE.findings]
@@ -103,7 +112,7 @@ def test_every_number_stands_in_the_report(form: str) -> None:
         "not measured (the floor is unknown)", "courier3", "stratum borderline, income irregular", "-0.667",
         "Emil Sorge", "0.189", "0.005", "outlying", "refused", "11 of 240", "No, her income varies.", "Yes, go ahead.",
         "This model takes no temperature.", "lending.toml", "fedcba9876543210", "spring", "480 calls", "1983",
-        "wrong",
+        "wrong", "87 words tested", "childcare", "0.212",
     ):  # fmt: skip
         assert said in shown, said
 
@@ -115,6 +124,10 @@ def test_the_gap_comes_first_and_names_from_the_most_unlikely_on(form: str) -> N
     assert places == sorted(places)
     assert shown.index("approve: Emil Sorge minus") < shown.index("approve: Ida Sorge minus")
     assert shown.index("courier3") < shown.index("nurse1")
+
+
+def test_words_that_are_chance_are_not_shown() -> None:
+    assert not any("harbour" in shown for shown in forms(EXAMPLE).values())
 
 
 def test_the_json_holds_to_its_schema_and_every_id_stands_once() -> None:

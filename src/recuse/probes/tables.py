@@ -9,8 +9,10 @@ from typing import Any
 
 from recuse.probes.measuring import Measuring
 from recuse.probes.reading import Row
+from recuse.probes.words import group_words, words_of_records
 
 _EXAMPLES = 3
+_WORDS = 50
 Table = list[dict[str, Any]]
 
 
@@ -19,6 +21,7 @@ def tables_of(measuring: Measuring, names: Sequence[Mapping[str, object]]) -> di
         "per_template": _templates(measuring),
         "per_name": _names(measuring),
         "reasons": _reasons(measuring),
+        "words": _words(measuring),
         "examples": _examples(measuring),
         "names": [dict(row) for row in names],
     }
@@ -45,6 +48,17 @@ def _reasons(measuring: Measuring) -> Table:
         counts = Counter((row["group"], row[f"{metric}_reason"] or "no reason given") for row in missing)
         for (group, reason), count in sorted(counts.items()):
             table.append({"metric": metric, "group": group, "reason": reason, "replies": count, "of": total[group]})
+    return table
+
+
+def _words(measuring: Measuring) -> Table:
+    """Words of the replies that one group gets more often than another, and the next ones by p."""
+    table: Table = []
+    for a, b in measuring.plan.pairs:
+        sides = {side: any(row["reply"].strip() for row in measuring.rows if row["group"] == side) for side in (a, b)}
+        if all(sides.values()):
+            found = words_of_records(measuring.records, a=a, b=b, leave_out=group_words(measuring.plan))
+            table += [{"a": a, "b": b, "tested": len(found.rows), **asdict(row)} for row in found.rows[:_WORDS]]
     return table
 
 
