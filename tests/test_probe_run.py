@@ -199,6 +199,14 @@ def test_added_templates_are_asked_alone_and_reported_as_a_batch():
         probed(world.plan(templates=[*content["templates"], *late]))
 
 
+def test_before_the_first_look_templates_may_be_added_at_will():
+    stop = threading.Event()
+    with pytest.raises(Interrupted):
+        probed(world.plan(6), stop=stop, watch=lambda phase, done, total, cost: stop.set() if done > 20 else None)
+    assert probed(world.plan(8)).plan["templates"] == 8
+    assert sum(world.asked.values()) == 96
+
+
 def test_the_rows_keep_what_was_sent_what_came_and_what_was_read():
     bare = [{key: one[key] for key in ("id", "text")} for one in world.templates(6)]
     result = probed(world.plan(templates=bare), "refuser")

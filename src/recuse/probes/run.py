@@ -28,6 +28,7 @@ from recuse.report.probed import ProbeResult
 from recuse.run import RunFolder, default_folder
 from recuse.types import Finding
 
+_FINDINGS = "findings.json"
 _KEPT = "templates"  # the one table of a run's configuration that may grow
 
 
@@ -98,14 +99,15 @@ def folder_of(probing: Probing) -> Path:
 def _claim(folder: Path, settings: Mapping[str, Any], batches: Mapping[str, str | None]) -> tuple[dict[str, Any], bool]:
     """The configuration to enter a folder with, and whether templates were added to it since.
 
-    Raises ConfigMismatch where added templates do not form a batch of their own.
+    Raises ConfigMismatch where templates were added after a look at the others and form no batch of their own.
     """
     old = RunFolder(folder, {}).read().get("run", {}) if folder.is_dir() else {}
     before, now = old.get(_KEPT, {}), settings[_KEPT]
     if not before or before.items() == now.items() or not before.items() <= now.items():
         return dict(settings), False
     known = {batches[id] for id in before}
-    for id in now.keys() - before.keys():
+    looked = (folder / _FINDINGS).is_file()
+    for id in sorted(now.keys() - before.keys()) if looked else ():
         if batches[id] is None or batches[id] in known:
             what = "has no batch" if batches[id] is None else f"is of the batch {batches[id]!r}, which was asked before"
             raise ConfigMismatch(
@@ -178,4 +180,4 @@ def _write(run: RunFolder, result: ProbeResult) -> None:
 
     run.write("report.md", probed_markdown(result))
     run.write("report.html", probed_html(result))
-    run.write("findings.json", probed_text(result))  # last: its existence means that the folder is complete
+    run.write(_FINDINGS, probed_text(result))  # last: its existence means that the folder is complete
