@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from recuse.discovery.run import discover
     from recuse.examine import audit
     from recuse.pairs import load_pairs
+    from recuse.probes.run import probe
     from recuse.reexamine import audit_recorded
 
-__all__ = ["__version__", "audit", "audit_recorded", "discover", "load_pairs"]
+__all__ = ["__version__", "audit", "audit_recorded", "discover", "load_pairs", "probe"]
 
 _HOMES = {
     "audit": "recuse.examine",
     "audit_recorded": "recuse.reexamine",
     "discover": "recuse.discovery.run",
     "load_pairs": "recuse.pairs",
+    "probe": "recuse.probes.run",
 }
 
 

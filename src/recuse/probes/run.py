@@ -17,7 +17,7 @@ from typing import Any
 from recuse.errors import ConfigMismatch
 from recuse.judge import Spend, usage_of
 from recuse.lab.engines import Engines, Model, Role, Watch
-from recuse.probes.asking import Probing
+from recuse.probes.asking import ProbeConfig, Probing, prepare
 from recuse.probes.grading import Graded
 from recuse.probes.measuring import Measuring
 from recuse.probes.plan import BASE
@@ -181,3 +181,15 @@ def _write(run: RunFolder, result: ProbeResult) -> None:
     run.write("report.md", probed_markdown(result))
     run.write("report.html", probed_html(result))
     run.write(_FINDINGS, probed_text(result))  # last: its existence means that the folder is complete
+
+
+def probe(plan: Path | str, model: str, *, out: Path | str | None = None, **settings: Any) -> ProbeResult:
+    """Probe `model` ("provider/model") with the plan in a file; the Python form of `recuse probe run`.
+
+    `settings` as in ProbeConfig. Raises as `prepare` and `run_probe` do.
+    """
+    probing = prepare(ProbeConfig(Path(plan), model, out=Path(out) if out else None, **settings))
+    try:
+        return run_probe(probing)
+    finally:
+        probing.close()
