@@ -17,7 +17,7 @@ from recuse.calibration.runs import LABELS, labels_bytes
 from recuse.conclude import conclude
 from recuse.controls import controls
 from recuse.errors import UsageError
-from recuse.judge import Spend, judge
+from recuse.judge import Spend, judge, usage_of
 from recuse.judgements import Unread, judgements, ordered
 from recuse.known import Known, measure_known
 from recuse.lab.bench import Bench, Lab, writing
@@ -183,14 +183,6 @@ def _taught(spend: Spend, price: Price | None) -> str:
 
 def _refused(spend: Spend, setting: str) -> bool:
     return any(note.startswith(setting) for note in spend.notes)
-
-
-def usage_of(spend: Spend, price: Price | None, seconds: float) -> dict[str, Any]:
-    return {
-        "calls": spend.calls, "from_ledger": spend.reused, "from_cache": spend.cached, "tokens_in": spend.tokens_in,
-        "tokens_out": spend.tokens_out, "tokens_cached": spend.tokens_cached, "cost": spend.cost if price else None,
-        "seconds": round(seconds, 1),
-    }  # fmt: skip
 
 
 def _said(spend: Spend) -> list[str]:

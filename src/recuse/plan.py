@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from recuse import assets
 from recuse.asks import Design, make_asks
 from recuse.backends import Backend, Capabilities, Options, open_backend
+from recuse.backends.base import public_address
 from recuse.blinding.pairs import Blinds
 from recuse.calibration import Labels, known_pairs
 from recuse.controls import GATEABLE, People
@@ -28,7 +28,7 @@ from recuse.pairs import PairSet, load_pairs
 from recuse.perturb.arms import Arm
 from recuse.perturb.rules import rule_arms
 from recuse.perturb.shams import teacher_arms
-from recuse.prices import Price, date_of, price_of
+from recuse.prices import Price, date_of, priced
 from recuse.prompts import Prompt, load_prompt
 from recuse.swap.run import Swap, swap_modes
 from recuse.types import Sampling
@@ -314,25 +314,8 @@ def room_to_think(can: Capabilities, options: Options) -> int:
 
 
 def _priced(config: AuditConfig, name: str, can: Capabilities) -> Price | None:
-    """What the table says, even of a server on this machine, which may be a proxy; what runs here is free otherwise.
-
-    Raises UsageError where there is no price and the cost has a cap.
-    """
-    price = price_of(name, config.prices) or (Price(0.0, 0.0) if can.local else None)
-    if price is None and config.max_cost is not None:
-        raise UsageError(
-            f"There is no price for {name}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
-        )
-    return price
+    return priced(name, config.prices, local=can.local, capped=config.max_cost is not None)
 
 
 def named_gate(path: Path | None) -> tuple[Gate, str]:
     return load_gate(path), str(path) if path else "default"
-
-
-def public_address(address: str | None) -> str | None:
-    """An address without what may be secret in it: a user, a password, a query."""
-    if address is None:
-        return None
-    parts = urlsplit(address)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

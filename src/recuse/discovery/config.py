@@ -10,6 +10,7 @@ from typing import Any
 
 from recuse import assets
 from recuse.backends import Options
+from recuse.backends.base import public_address
 from recuse.discovery.similar import Embeddings, load_embeddings
 from recuse.discovery.split import FRACTIONS, PARTS, Splits, from_column, split
 from recuse.effects.accept import MIN_SHAMS
@@ -19,7 +20,7 @@ from recuse.lab.engines import Described
 from recuse.library import Bias, load_library
 from recuse.perturb.arms import suited
 from recuse.perturb.shams import sham_arms
-from recuse.plan import AuditConfig, Plan, plan_audit, public_address, rewriting_hash, room_to_think
+from recuse.plan import AuditConfig, Plan, plan_audit, rewriting_hash, room_to_think
 from recuse.prices import Price
 from recuse.prompts import Prompt, canonical, load_prompt
 from recuse.types import Pair, Sampling

@@ -20,7 +20,7 @@ from recuse.discovery.online import Stream
 from recuse.discovery.rounds import Discovered, Round, play
 from recuse.discovery.transfer import Transferred
 from recuse.discovery.validate import Tested, Validated, measure, validate
-from recuse.examine import usage_of
+from recuse.judge import usage_of
 from recuse.judgements import Unread
 from recuse.lab.bench import Bench, Lab
 from recuse.lab.engines import Engines, Model, Role, Watch

@@ -10,6 +10,7 @@ from typing import Any
 
 from recuse import assets
 from recuse.asks import make_asks
+from recuse.backends.base import public_address
 from recuse.errors import UsageError
 from recuse.export.folder import check_free
 from recuse.export.sources import Source, sources
@@ -19,7 +20,7 @@ from recuse.lab.bench import writing
 from recuse.lab.effort import rewriting, total
 from recuse.lab.engines import Described, heavy
 from recuse.perturb.arms import Arm
-from recuse.plan import AuditConfig, Plan, plan_audit, public_address, rewriting_hash, room_to_think
+from recuse.plan import AuditConfig, Plan, plan_audit, rewriting_hash, room_to_think
 from recuse.types import Pair, Sampling
 
 

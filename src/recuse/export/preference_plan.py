@@ -13,6 +13,7 @@ from typing import Any
 from recuse.asks import Design
 from recuse.assets import digest
 from recuse.backends import Backend, Options, open_backend
+from recuse.backends.base import public_address
 from recuse.errors import UsageError
 from recuse.export.apart import Apart, Left, benchmark, families, left_out
 from recuse.export.folder import check_free
@@ -27,7 +28,7 @@ from recuse.library import Bias
 from recuse.pairs import PairSet, load_pairs
 from recuse.perturb.arms import Arm
 from recuse.perturb.teacher import load_wording
-from recuse.plan import public_address, rewriting_hash, room_to_think
+from recuse.plan import rewriting_hash, room_to_think
 from recuse.prices import Price, priced
 from recuse.prompts import load_prompt
 from recuse.run import RunFolder, default_folder
