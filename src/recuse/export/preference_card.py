@@ -51,7 +51,7 @@ def preference_card(record: Record) -> str:
         _left(record),
         "## Columns",
         table(["Column", "What it holds"], [[_names(names), escape(what)] for names, what in _COLUMNS]),
-        "In the standard form each prompt ends in a blank line, since trainers join prompt and answer as they stand.",
+        "In the standard form each prompt ends in a line break, since trainers join prompt and answer as they stand.",
         "## Use",
         _use(record),
         "## Limits",
