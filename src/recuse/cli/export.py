@@ -326,8 +326,8 @@ def _print_verified(done: Verified, as_json: bool) -> None:
         typer.echo(json.dumps({"schema": 1, "release": done.record["release"], **found}, indent=1))
         return
     kappa = found["agreement"]
-    said = f"undefined ({kappa['reason']})" if kappa["estimate"] is None else f"{kappa['estimate']:.3f}"
-    if kappa["estimate"] is not None and kappa["interval"] is not None:
+    said = f"undefined ({kappa['reason']})" if kappa["fleiss_kappa"] is None else f"{kappa['fleiss_kappa']:.3f}"
+    if kappa["fleiss_kappa"] is not None and kappa["interval"] is not None:
         said += f" [{kappa['interval'][0]:.3f}, {kappa['interval'][1]:.3f}]"
     ready = "Ready for release" if done.ready else "Release blocked"
     typer.echo(f"{found['people']} people, {found['rows']:,} rows. Fleiss' kappa: {said}.\n{ready}: {done.why}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,12 +15,12 @@ from recuse.export.config import ExportConfig, ExportPlan, plan_export
 from recuse.export.desk import Desk
 from recuse.export.folder import write_whole
 from recuse.export.rates import Rates, afresh_scores, original_rate, picked_by_others, rates
-from recuse.export.rows import Row, jsonl, parquet, public_name, row_digest, rows_of
+from recuse.export.rows import Row, jsonl, names_of, parquet, public_name, row_digest, rows_of
 from recuse.export.select import LIKE, SAMPLE, Item, balanced, items_of, places, sample, unanimous, without_duplicates
 from recuse.export.sheet import INTERFACE, as_csv, as_tasks
 from recuse.export.truth import look_again
 from recuse.export.variants import Variants, edited, rewritten
-from recuse.export.verify import FILES, TARGET
+from recuse.export.verify import FILES, TARGET, record_bytes
 from recuse.judge import usage_of
 from recuse.lab.bench import Bench
 from recuse.lab.engines import Watch
@@ -75,11 +74,11 @@ def export_benchmark(
             {
                 FILES["rows"]: jsonl(rows),
                 FILES["table"]: parquet(rows),
-                FILES["card"]: card(record).encode(),
+                FILES["card"]: card(record).encode("utf-8", "backslashreplace"),
                 "verification.csv": as_csv(sampled),
                 "verification.labelstudio.json": as_tasks(sampled),
                 "verification.labelstudio.xml": INTERFACE.encode(),
-                FILES["record"]: (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode(),
+                FILES["record"]: record_bytes(record),
             },
         )
         return Exported(config.out, run.path, record)
@@ -140,13 +139,13 @@ def _nothing(plan: ExportPlan, made: Variants, filtered: Sequence[Item]) -> str:
 
 
 def _rates(plan: ExportPlan, desk: Desk, i: int, bench: Bench, chosen: _Chosen) -> list[Rates]:
-    name, scores = public_name(plan.judges[i].config.judge), bench.scores()
+    name, scores = names_of(plan)[i], bench.scores()
     id = f"judge_{i + 1}"
     found = [
         rates(scores, [item.key for item in chosen.every], judge=name, basis="unfiltered", id=id),
         rates(scores, [item.key for item in chosen.final], judge=name, basis="selecting", id=id),
     ]
-    if not plan.judges[i].deterministic:
+    if not desk.fixed(i):
         originals = list({item.pair.id: item.pair for item in chosen.final}.values())
         shown = [(ORIGINAL.id, pair) for pair in originals] + [
             (item.arm, replace(item.pair, rejected=item.text)) for item in chosen.final
@@ -164,7 +163,7 @@ def _record(
     plan: ExportPlan, desk: Desk, made: Variants, chosen: _Chosen, benches: Sequence[Bench], found: Sequence[Rates]
 ) -> tuple[dict[str, Any], list[Row]]:
     config, seed = plan.first.config, plan.first.config.seed
-    where = places(chosen.final, seed=seed)
+    names, where = names_of(plan), places(chosen.final, seed=seed)
     rows = rows_of(plan, chosen.final, where, [bench.judged for bench in benches])
     picked = sample(chosen.final, seed=seed)
     counts = Counter(item.bias for item in chosen.final)
@@ -176,9 +175,9 @@ def _record(
         "pairs": {"source": public_name(config.pairs), "hash": plan.first.pairs.hash, "count": len(plan.pairs),
                   "groups": plan.first.pairs.groups},
         "judges": [
-            {"name": public_name(p.config.judge), "prompt": p.prompt.id if p.prompt else None,
+            {"name": names[i], "prompt": p.prompt.id if p.prompt else None,
              "prompt_hash": p.prompt.hash if p.prompt else None, "alone": "AB" not in p.design.views,
-             "deterministic": p.deterministic, "reported": sorted(desk.spends[i]["judge"].models)}
+             "deterministic": desk.fixed(i), "reported": sorted(desk.spends[i]["judge"].models)}
             for i, p in enumerate(plan.judges)
         ],
         "least": plan.least,
@@ -195,8 +194,8 @@ def _record(
         "lost": {"the checks": dict(tally(r for of_arm in made.made.values() for r in of_arm.values()).faults),
                  "the second look": dict(chosen.faults)},
         "originals": [
-            {"judge": public_name(p.config.judge),
-             **_plain(original_rate(benches[i].scores(), judge=p.config.judge, id=f"judge_{i + 1}"))}
+            {"judge": names[i],
+             **_plain(original_rate(benches[i].scores(), judge=names[i], id=f"judge_{i + 1}"))}
             for i, p in enumerate(plan.judges)
         ],
         "rates": [

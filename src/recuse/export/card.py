@@ -16,11 +16,11 @@ _COLUMNS = (
     ("label", "The better answer, A or B, as often one as the other."),
     ("injected_bias, domain", "What was put into the worse answer, and the domain of the source pair."),
     ("bias_*", "Name, version (a hash of its file), status, whether it is confirmed, on which judges, by which run."),
-    ("method, draw, edit, edits_hash, teacher, teacher_prompts_hash", "How it was put in, and by whom."),
+    ("draw, edit, method, edits_hash, teacher, teacher_prompts_hash", "How it was put in, and by whom."),
     ("source_set, source_set_hash, source_pair, source_group", "The pair that it was made from; rows of one group "
      "share a question and count as one observation."),
     ("original_wrong_answer, reference, messages", "The worse answer before; the reference; the conversation, if any."),
-    ("checks", "How the final answer was compared, and how often the teacher was asked."),
+    ("checks", "How the final answer was compared, at first and at the second look; requests to the teacher; length."),
     ("verdicts", "By judge, text (original, rewritten) and order: what it preferred when the row was selected."),
     ("verified", "What people said of the row, for rows of the sample: kept, broken or disputed."),
 )  # fmt: skip
@@ -74,7 +74,7 @@ def _front(record: Record) -> str:
     return "\n".join(
         [
             "---",
-            f"pretty_name: {json.dumps(record['name'])}",
+            f"pretty_name: {json.dumps(record['name'], ensure_ascii=False)}",
             "license: other",
             'license_name: "that of the source pairs"',
             "task_categories:",
@@ -218,8 +218,8 @@ def _verified(record: Record) -> str:
         )
     kappa, kept = found["agreement"], found["kept"]
     agreement = f"Fleiss' kappa is undefined ({escape(kappa['reason'])})"
-    if kappa["estimate"] is not None:
-        agreement = f"Fleiss' kappa {number(kappa['estimate'])}"
+    if kappa["fleiss_kappa"] is not None:
+        agreement = f"Fleiss' kappa {number(kappa['fleiss_kappa'])}"
         agreement += f" {interval(tuple(kappa['interval']))}" if kappa["interval"] else ""
     if kappa["alike"] is not None:
         agreement += f", two people agree on {kappa['alike']:.1%} of the rows"

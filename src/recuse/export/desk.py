@@ -30,6 +30,7 @@ class Desk:
         self.spends: list[dict[Role, Spend]] = [{"judge": Spend(), "teacher": Spend()} for _ in plan.judges]
         self._run, self._stop, self._watch = run, stop, watch
         self._open: dict[int, Engines] = {}
+        self._adopted = False  # whether the backends that were opened for the plan are taken over
 
     def __enter__(self) -> Desk:
         return self
@@ -69,11 +70,12 @@ class Desk:
             models, folder, None, self._stop, self._told(i), lent=self._lent(i), spends=self.spends[i]
         )  # fmt: skip
         self._open[i] = engines.__enter__()
-        if len(self.plan.judges) == 1:
-            engines.adopt("judge", self.plan.first.backend)
-        teacher = self.plan.teacher
-        if i == 0 and teacher is not None and teacher.backend is not None:
-            engines.adopt("teacher", teacher.backend)
+        if i == 0 and not self._adopted:
+            if len(self.plan.judges) == 1:
+                engines.adopt("judge", self.plan.first.backend)
+            if (teacher := self.plan.teacher) is not None and teacher.backend is not None:
+                engines.adopt("teacher", teacher.backend)
+            self._adopted = True
         return engines
 
     def _models(self, i: int) -> dict[Role, Model]:
@@ -90,12 +92,18 @@ class Desk:
         return {role: given / LEDGERS[role] for role in self._models(i) if (given / LEDGERS[role]).is_file()}
 
     def _told(self, i: int) -> Watch:
+        name = f" ({self.plan.judges[i].config.judge})" if len(self.plan.judges) > 1 else ""
+
         def told(phase: str, done: int, total: int, cost: float) -> None:
             self._run.kept = True
-            name = self.plan.judges[i].config.judge
-            self._watch(f"{phase} ({name})" if len(self.plan.judges) > 1 else phase, done, total, self.cost)
+            self._watch(f"{phase}{name}", done, total, self.cost)
 
         return told
+
+    def fixed(self, i: int) -> bool:
+        """Whether a repeated call would return the same reply: greedy decoding, by a judge that took the setting."""
+        refused = any(note.startswith("temperature") for note in self.spends[i]["judge"].notes)
+        return self.plan.judges[i].deterministic and not refused
 
     def afresh(self, i: int, shown: list[tuple[str, Pair]], *, phase: str) -> list[Judgement]:
         """New verdicts on pairs as an arm shows them, by calls that are none of those before."""

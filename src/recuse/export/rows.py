@@ -11,9 +11,11 @@ from typing import Any
 from recuse.assets import digest
 from recuse.export.config import ExportPlan, edits_hash
 from recuse.export.select import Item
+from recuse.export.sources import Source
 from recuse.pairs.rows import Position
 from recuse.perturb.arms import ORIGINAL
-from recuse.plan import rewriting_hash
+from recuse.perturb.checks import VERIFIER
+from recuse.plan import Plan, rewriting_hash
 from recuse.prompts import canonical, transcript
 from recuse.types import Judgement
 
@@ -37,6 +39,12 @@ def public_name(name: str) -> str:
     return name
 
 
+def names_of(plan: ExportPlan) -> tuple[str, ...]:
+    """The judges as they are published; equal names are numbered."""
+    given = [public_name(judge.config.judge) for judge in plan.judges]
+    return tuple(f"{n} ({given[: i + 1].count(n)})" if given.count(n) > 1 else n for i, n in enumerate(given))
+
+
 def rows_of(
     plan: ExportPlan,
     items: Sequence[Item],
@@ -44,8 +52,26 @@ def rows_of(
     judged: Sequence[Mapping[str, Sequence[Judgement]]],
 ) -> list[Row]:
     """One row an item. `judged`: by judge and arm, the verdicts that selected it."""
-    said = [_by_text(of_judge) for of_judge in judged]
-    return [_row(plan, item, place, said) for item, place in zip(items, places, strict=True)]
+    said, config = [_by_text(of_judge) for of_judge in judged], plan.first.config
+    judges = [_asked(judge, name) for judge, name in zip(plan.judges, names_of(plan), strict=True)]
+    common = {
+        "method": "teacher" if config.teacher else "rule",
+        "edits_hash": None if config.teacher else edits_hash(),
+        "teacher": public_name(config.teacher) if config.teacher else None,
+        "teacher_prompts_hash": rewriting_hash() if config.teacher else None,
+        "source_set": public_name(config.pairs),
+        "source_set_hash": plan.first.pairs.hash,
+    }
+    rows = []
+    for item, place in zip(items, places, strict=True):
+        verdicts = [
+            {**judges[i], **_verdict(j)}
+            for i, of_judge in enumerate(said)
+            for arm in (ORIGINAL.id, item.arm)
+            for j in of_judge.get((arm, item.pair.id), ())
+        ]
+        rows.append(_row(item, place, plan.by_bias[item.bias], common, verdicts))
+    return rows
 
 
 def _by_text(judged: Mapping[str, Sequence[Judgement]]) -> dict[tuple[str, str], list[Judgement]]:
@@ -56,10 +82,8 @@ def _by_text(judged: Mapping[str, Sequence[Judgement]]) -> dict[tuple[str, str],
     return found
 
 
-def _row(
-    plan: ExportPlan, item: Item, place: Position, said: Sequence[Mapping[tuple[str, str], Sequence[Judgement]]]
-) -> Row:
-    pair, source, teacher = item.pair, plan.by_bias[item.bias], plan.first.config.teacher
+def _row(item: Item, place: Position, source: Source, common: Mapping[str, Any], verdicts: list[Row]) -> Row:
+    pair = item.pair
     question, better, worse = transcript(pair.prompt), pair.chosen, item.text
     talk = None
     if not isinstance(pair.prompt, str):
@@ -80,46 +104,32 @@ def _row(
         "bias_confirmed": source.confirmed,
         "bias_confirmed_on": [public_name(judge) for judge in source.judges],
         "bias_run": source.run,
-        "method": "teacher" if teacher else "rule",
         "draw": item.arm,
-        "edit": None if teacher else source.bias.edit,
-        "edits_hash": None if teacher else edits_hash(),
-        "teacher": public_name(teacher) if teacher else None,
-        "teacher_prompts_hash": rewriting_hash() if teacher else None,
-        "source_set": public_name(plan.first.config.pairs),
-        "source_set_hash": plan.first.pairs.hash,
+        "edit": source.bias.edit if common["method"] == "rule" else None,
+        **common,
         "source_pair": pair.id,
         "source_group": pair.group,
         "original_wrong_answer": pair.rejected,
         "checks": {
             "final_answer": item.rewrite.checked,
-            "looked_again": True,
+            "second_look": VERIFIER if item.rewrite.checked == VERIFIER else "rule",
             "attempts": item.rewrite.attempts,
             "characters_before": item.rewrite.before,
             "characters_after": item.rewrite.after,
         },
-        "verdicts": [
-            _verdict(plan, i, j)
-            for i, of_judge in enumerate(said)
-            for arm in (ORIGINAL.id, item.arm)
-            for j in of_judge.get((arm, pair.id), ())
-        ],
+        "verdicts": verdicts,
         VERIFIED: None,
     }
 
 
-def _verdict(plan: ExportPlan, i: int, j: Judgement) -> Row:
-    judge = plan.judges[i]
-    return {
-        "judge": public_name(judge.config.judge),
-        "prompt": judge.prompt.id if judge.prompt else None,
-        "prompt_hash": judge.prompt.hash if judge.prompt else None,
-        "text": "original" if j.arm == ORIGINAL.id else "rewritten",
-        "order": j.order,
-        "prefers": j.prefers,
-        "reason": j.reason,
-        "log_odds": j.logit,
-    }
+def _asked(judge: Plan, name: str) -> Row:
+    prompt = judge.prompt
+    return {"judge": name, "prompt": prompt and prompt.id, "prompt_hash": prompt and prompt.hash}
+
+
+def _verdict(j: Judgement) -> Row:
+    shown = "original" if j.arm == ORIGINAL.id else "rewritten"
+    return {"text": shown, "order": j.order, "prefers": j.prefers, "reason": j.reason, "log_odds": j.logit}
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
@@ -138,7 +148,7 @@ def parquet(rows: Sequence[Row]) -> bytes:
     text = pa.string()
     talk = pa.list_(pa.struct([("role", text), ("content", text)]))
     checks = pa.struct(
-        [("final_answer", text), ("looked_again", pa.bool_())]
+        [("final_answer", text), ("second_look", text)]
         + [(name, pa.int64()) for name in ("attempts", "characters_before", "characters_after")]
     )
     names = ("judge", "prompt", "prompt_hash", "text", "order", "prefers", "reason")

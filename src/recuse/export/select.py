@@ -18,7 +18,7 @@ from recuse.perturb.arms import ORIGINAL, Rewrite
 from recuse.prompts import transcript
 from recuse.types import Judgement, Pair, Preference
 
-LIKE = 0.95  # cosine from which two texts count as the same
+LIKE = 0.9  # cosine from which two texts count as the same: 6 of 1,500 pairs of RewardBench, 0 of 419 of LLMBar
 SAMPLE = 0.2  # share of the rows that people look at
 _WORD = re.compile(r"\w+|[^\w\s]")
 _BLOCK = 512  # rows of the similarity that are held at a time

@@ -60,12 +60,17 @@ def verify(folder: Path, sheets: Sequence[Path]) -> Verified:
         {"step": "verified", "n": found["kept"]["labels"]["kept"],
          "what": f"of {len(votes):,} sampled rows are found kept by most of those who labelled them"}
     ]  # fmt: skip
+    shown = card(record).encode("utf-8", "backslashreplace")
+    files = {"rows": jsonl(rows), "table": parquet(rows), "card": shown, "record": record_bytes(record)}
     place = RunFolder(folder, {})
-    place.replace(FILES["rows"], jsonl(rows))
-    place.replace(FILES["table"], parquet(rows))
-    place.write(FILES["card"], card(record))
-    place.write(FILES["record"], json.dumps(record, indent=1, ensure_ascii=False) + "\n")  # last: it decides
+    for name, content in files.items():  # the record last: it decides, and the same sheets mend what was cut short
+        place.replace(FILES[name], content)
     return Verified(folder, record, ready, why)
+
+
+def record_bytes(record: Mapping[str, Any]) -> bytes:
+    """export.json."""
+    return (json.dumps(record, indent=1) + "\n").encode()
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], list[Row]]:
