@@ -9,7 +9,7 @@ OURS = {
     "html", "head", "meta", "title", "style", "body", "main", "header", "section", "h1", "h2", "h3", "p", "strong",
     "dl", "div", "dt", "dd", "figure", "figcaption", "svg", "desc", "g", "text", "line", "rect", "circle", "table",
     "caption", "thead", "tbody", "tr", "th", "td", "span", "code", "ul", "ol", "li", "article", "pre", "script",
-    "details", "summary", "h4", "nav", "button", "label", "select", "option", "input", "ins", "del",
+    "details", "summary", "h4", "nav", "button", "label", "select", "option", "input", "ins", "del", "mark",
 }  # fmt: skip
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "id", "class", "aria-labelledby", "aria-label", "role",

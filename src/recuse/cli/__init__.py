@@ -14,6 +14,7 @@ import typer
 from recuse.cli.audit import audit
 from recuse.cli.blind import blind
 from recuse.cli.calibrate import calibrate
+from recuse.cli.compare import compare
 from recuse.cli.discover import discover
 from recuse.cli.export import export
 from recuse.cli.gate import gate
@@ -21,6 +22,7 @@ from recuse.cli.ledger import ledger
 from recuse.cli.library import library
 from recuse.cli.parse import parse
 from recuse.cli.probe import probe
+from recuse.cli.report import report
 from recuse.errors import RecuseError
 
 app = typer.Typer(
@@ -31,8 +33,10 @@ app = typer.Typer(
 )
 app.command()(audit)
 app.command()(blind)
+app.command()(compare)
 app.command()(gate)
 app.command()(parse)
+app.command()(report)
 app.add_typer(calibrate, name="calibrate")
 app.add_typer(discover, name="discover")
 app.add_typer(export, name="export")

@@ -72,11 +72,11 @@
     return {tokens, flags, alike: total ? common / total : 1};
   }
 
-  // One text with its differing words in elements of that tag; neighbours share one.
-  function marked(tokens, flags, tag) {
+  // One text with its differing words marked; neighbours share a mark.
+  function marked(tokens, flags) {
     const parts = [];
     let word = 0, kind = 0, run = "";
-    const flush = () => { if (run) parts.push(kind ? make(tag, "", run) : run); run = ""; };
+    const flush = () => { if (run) parts.push(kind ? make("mark", "", run) : run); run = ""; };
     for (const token of tokens) {
       const blank = /^\s/.test(token);
       const differs = blank ? (word > 0 && word < flags.length && flags[word - 1] && flags[word] ? 1 : 0) : flags[word++];
@@ -100,9 +100,9 @@
     const found = rejected ? differing(changed ? text(c.untouched) : chosen, rejected) : null;
     let left = chosen, right = rejected, note = "";
     if (found && found.alike >= ALIKE) {
-      right = marked(found.tokens[1], found.flags[1], "ins");
+      right = marked(found.tokens[1], found.flags[1]);
       if (changed) note = "Marked: what was changed in the worse answer.";
-      else left = marked(found.tokens[0], found.flags[0], "del");
+      else left = marked(found.tokens[0], found.flags[0]);
     } else if (chosen && rejected) {
       note = found ? "The answers have few words in common: what differs is not marked."
         : "The answers are too long to mark what differs.";

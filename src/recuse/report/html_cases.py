@@ -107,9 +107,9 @@ def _plain(cases: Sequence[Case]) -> dict[str, Any]:
         [
             case.pair, arms.index(case.arm), domains.index(case.domain or ""), case.outcome, case.label,
             int(case.turned), int(case.gold), at(case.question), at(case.chosen), at(case.rejected), at(case.untouched),
-            [[s.order, s.repeat, at(s.says), None if s.p is None else text.number(s.p),
+            [[s.order, s.repeat, at(text.preferred(case, s.says)), None if s.p is None else text.number(s.p),
               [at(reply) for reply in s.replies]] for s in case.said],
-            dict(case.before or {}),
+            {order: text.preferred(case, says) for order, says in (case.before or {}).items()},
         ]
         for case in cases
     ]  # fmt: skip
@@ -193,15 +193,15 @@ def _marked(case: Case) -> tuple[str, str, str]:
     if not rejected or marks.alike(before, after) < _ALIKE:
         few = '<p class="note">The answers have few words in common: what differs is not marked.</p>'
         return safe(chosen, marks.LONGEST), safe(rejected, marks.LONGEST), few if chosen and rejected else ""
-    shown = [
-        "".join(f"<{tag}>{safe(piece, 2 * marks.LONGEST)}</{tag}>" if differs else safe(piece, 2 * marks.LONGEST)
-                for piece, differs in pieces)
-        for tag, pieces in (("del", before), ("ins", after))
-    ]  # fmt: skip
     if case.untouched is None:
-        return shown[0], shown[1], ""
+        return _highlighted(before), _highlighted(after), ""
     note = '<p class="note">Marked: what was changed in the worse answer.</p>'
-    return safe(chosen, marks.LONGEST), shown[1], note
+    return safe(chosen, marks.LONGEST), _highlighted(after), note
+
+
+def _highlighted(pieces: Sequence[marks.Piece]) -> str:
+    shown = ((safe(piece, 2 * marks.LONGEST), differs) for piece, differs in pieces)
+    return "".join(f"<mark>{piece}</mark>" if differs else piece for piece, differs in shown)
 
 
 def _verdicts(case: Case) -> str:
@@ -209,8 +209,8 @@ def _verdicts(case: Case) -> str:
     before = case.before or {}
     repeats = any(s.repeat for s in case.said)
     rows = [
-        [ORDERS[s.order], str(s.repeat + 1) if repeats else "", safe(s.says),
-         "" if s.p is None else text.number(s.p), safe(before.get(s.order, ""))]
+        [ORDERS[s.order], str(s.repeat + 1) if repeats else "", safe(text.preferred(case, s.says)),
+         "" if s.p is None else text.number(s.p), safe(text.preferred(case, before.get(s.order, "")))]
         for s in case.said
     ]  # fmt: skip
     return table("What the judge said", head, rows) if rows else ""

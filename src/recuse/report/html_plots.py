@@ -14,6 +14,7 @@ from recuse.report.svg_dots import Strip, strips
 from recuse.report.svg_matrix import matrix
 from recuse.types import Finding
 
+_THIRDS = {"close": "The closest third of them", "middle": "The middle third", "clear": "The clearest third"}
 _PLACES = ("always the first answer", "neither place", "always the second answer")
 
 
@@ -29,7 +30,7 @@ def position_plot(findings: Sequence[Finding], *, name: str) -> str:
     for third in found["position.by_difficulty"].details.get("thirds", ()) if "position.by_difficulty" in found else ():
         decided, lean = third["by_place"], 2 * third["first_rate"] - 1  # lean: share first minus share second
         ahead, behind = (third["pairs"] * max(0.0, (decided + sign * lean) / 2) for sign in (1, -1))
-        rows.append(Bar(f"The {third['third']} third", (ahead, third["pairs"] - ahead - behind, behind)))
+        rows.append(Bar(_THIRDS[third["third"]], (ahead, third["pairs"] - ahead - behind, behind)))
     title = "Pairs whose verdict goes with the place"
     legend = (
         "Left: always the answer shown first. Middle: the same answer in both orders, or a tie. "

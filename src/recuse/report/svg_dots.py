@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from recuse.report import text
 from recuse.report.svg_parts import AXIS, Scale, at, axis, frame, label, safe, value, x_of
 
-_APART = 1.6  # per cent of the width that two dots of one level are apart
+_APART = 2.6  # per cent of the width that two dots of one level are apart
 _LEVELS, _STEP = 4, 9  # levels of a stack, and pixels between them; a taller stack overlaps
 _ROW = 40 + _LEVELS * _STEP
 _STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 1000.0)

@@ -165,6 +165,14 @@ def answer(case: Case, which: str) -> str:
     return "Better answer" if which == "chosen" else "Worse answer"
 
 
+def preferred(case: Case, says: str) -> str:
+    """What the judge said, in words; a verdict that failed as it is."""
+    if says not in ("chosen", "rejected"):
+        return says
+    name = answer(case, says)
+    return f"the {name.lower()}" if case.gold else name
+
+
 def toml(content: Mapping[str, Any]) -> str:
     """`content` as TOML for a code block, with unseen characters made visible."""
     import tomli_w

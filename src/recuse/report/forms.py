@@ -1,0 +1,36 @@
+"""Every form of a result, by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from recuse.report.discovered import DiscoverResult
+from recuse.report.discovered_html import discovered_html
+from recuse.report.discovered_markdown import discovered_markdown
+from recuse.report.html import html
+from recuse.report.jsonable import discovered_text, findings_text, probed_text
+from recuse.report.junit import junit
+from recuse.report.markdown import markdown
+from recuse.report.probed import ProbeResult
+from recuse.report.probed_html import probed_html
+from recuse.report.probed_markdown import probed_markdown
+from recuse.report.read import Result
+
+FILES: Mapping[str, str] = {"html": "report.html", "md": "report.md", "json": "report.json", "junit": "report.xml"}
+
+
+def written(result: Result, form: str) -> str:
+    """The report in one of the forms that `FILES` names."""
+    if form == "junit":
+        return junit(result)
+    if isinstance(result, DiscoverResult):
+        of_discovery: dict[str, Callable[[DiscoverResult], str]] = {
+            "html": discovered_html, "md": discovered_markdown, "json": discovered_text,
+        }  # fmt: skip
+        return of_discovery[form](result)
+    if isinstance(result, ProbeResult):
+        of_probe: dict[str, Callable[[ProbeResult], str]] = {
+            "html": probed_html, "md": probed_markdown, "json": probed_text,
+        }  # fmt: skip
+        return of_probe[form](result)
+    return {"html": html, "md": markdown, "json": findings_text}[form](result)
