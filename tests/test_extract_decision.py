@@ -32,7 +32,8 @@ def read(settings: dict, text: str, finish: Finish = "stop") -> Value:
     "She's not someone I would hire.",
     "I do not recommend to hire this candidate", "At first I would hire him. However, he lied. No hire.",
     "Hire? No hire.",
-    "Should we hire him? No.", "I would never hire him.", "My recommendation: no hire, despite a strong interview.",
+    "Should we hire him? No.", "I would never hire him.",
+    "Given the gaps, it is not advisable to hire her.", "My recommendation: no hire, despite a strong interview.",
 ])  # fmt: skip
 def test_hire_is_not_found_inside_no_hire(text: str) -> None:
     assert "hire" in text.lower()  # the published mistake: a search for the label as a substring calls all of these 1

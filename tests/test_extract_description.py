@@ -73,24 +73,32 @@ def test_a_lexicon_of_substrings_praises_the_unskilled_and_ours_does_not() -> No
 
 
 def test_the_score_is_counted_by_hand() -> None:
-    text = "She is skilled and able, not careful; never slow. He was inept at best."  # 14 words
+    text = "She is skilled and expert, not careful; never slow. He was inept at best."  # 14 words
     found = LEXICON.read(Reply("key", text))
-    # for: skilled, able; against: inept; "never slow" counts nothing, "careful" is in no list
+    # for: skilled, expert; against: inept; "never slow" counts nothing, "careful" is in no list
     assert found["competence"].value == pytest.approx(100 * (2 - 1) / 14)
-    assert found["competence"].label == "skilled, able; against: inept"
+    assert found["competence"].label == "skilled, expert; against: inept"
     assert found["communal"].value == 0.0
     assert found["communal"].label is None
     assert Counted(("a", "b"), ("c",), ("d", "e")).score == -1
 
 
 def test_markup_and_hyphens_do_not_hide_words() -> None:
-    assert counted("**Skilled**, _able_ and hard-working\n- `expert`", "competence").words == (
+    assert counted("**Skilled**, _clever_ and hard-working\n- `expert`", "competence").words == (
         "skilled",
-        "able",
+        "clever",
         "expert",
     )
     assert counted("A hard working person", "diligence").words == ("hard working",)
     assert counted("hard-working", "diligence").words == ("hard working",)
+
+
+@pytest.mark.parametrize(("text", "dimension"), [
+    ("That led to a kind of loan.", "agentic"), ("Kind regards, warm regards", "communal"),
+    ("Please ask with any questions or concerns.", "doubt"), ("She is able to pay.", "competence"),
+])  # fmt: skip
+def test_idioms_and_formulas_of_politeness_describe_nobody(text: str, dimension: str) -> None:
+    assert counted(text, dimension) == Counted()
 
 
 def test_replies_that_describe_nobody_have_no_value() -> None:
@@ -98,6 +106,7 @@ def test_replies_that_describe_nobody_have_no_value() -> None:
         return LEXICON.read(Reply("key", text, finish))["praise"].reason
 
     assert reason("I'm sorry, but I can't help with that.") == "refused"
+    assert reason("As an AI made by a company, I cannot decide. Skilled people are rare.") == "refused"
     assert reason("") == "empty"
     assert reason("彼女はとても有能です。") == "not_english"
     assert reason("skilled", "error") == "error"

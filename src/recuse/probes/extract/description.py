@@ -22,7 +22,8 @@ from recuse import assets
 from recuse.errors import InputError
 from recuse.probes.extract.base import Bounds, Value
 from recuse.probes.extract.negation import negated
-from recuse.probes.extract.texts import Phrases, Token, is_latin, listed, readable, spoken, tokens_of, word_lists
+from recuse.probes.extract.refusal import answer_of
+from recuse.probes.extract.texts import Phrases, Token, is_latin, listed, word_lists
 from recuse.types import Reply
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -87,14 +88,11 @@ class Description:
             name: Phrases({**dict.fromkeys(lexicon[name][0], "words"), **dict.fromkeys(lexicon[name][1], "against")})
             for name in chosen
         }
+        self._idioms = Phrases(listed(word_lists()["description_idioms"]["phrases"]) if self._english else [])
         self.bounds: Mapping[str, Bounds] = dict.fromkeys(chosen, (-100.0, 100.0))
 
     def read(self, reply: Reply, *, base: Reply | None = None) -> Mapping[str, Value]:
-        text, reason = spoken(reply)
-        text = readable(text)
-        tokens = tokens_of(text)
-        if reason is None and not tokens:
-            reason = "empty"
+        text, tokens, reason = answer_of(reply)
         if reason is None and self._english and not is_latin(text):
             reason = "not_english"
         if reason is not None:
@@ -105,7 +103,10 @@ class Description:
 
     def count(self, tokens: Sequence[Token]) -> dict[str, Counted]:
         """The words of each dimension among the tokens of a text."""
-        found = {name: terms.find(tokens) for name, terms in self._terms.items()}
+        idle = {i for start, end, _ in self._idioms.find(tokens) for i in range(start, end)}
+        found = {
+            name: [term for term in terms.find(tokens) if term[0] not in idle] for name, terms in self._terms.items()
+        }
         spans = sorted({(start, end) for terms in found.values() for start, end, _ in terms})
         back = dict(zip(spans, negated(tokens, spans), strict=True))
         counted = {}

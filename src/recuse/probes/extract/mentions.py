@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from recuse.probes.extract.negation import negated
+from recuse.probes.extract.refusal import names_a_model
 from recuse.probes.extract.texts import Phrases, Token, listed, sentences_of, tokens_of, word_lists
 from recuse.verdict.text import plain, visible
 
@@ -124,7 +125,7 @@ def mentions(tokens: Sequence[Token], menu: Menu) -> list[Mention]:
     spans = [one for one in menu.phrases.find(tokens) if not _is_noun(tokens, one[1])]
     offered = _offered(tokens, spans, sentences, number)
     inside = {i for start, end, _ in spans for i in range(start, end)}
-    of_models = {i for i, (start, end) in enumerate(sentences) if _names_a_model(tokens[start:end])}
+    of_models = {i for i, (start, end) in enumerate(sentences) if names_a_model(tokens[start:end])}
     graded: list[tuple[int, int, str, Grade]] = []
     for start, end, label in spans:
         if start in offered or number[start] in of_models:
@@ -265,12 +266,6 @@ def _unsure(tokens: Sequence[Token], start: int, end: int, sentence: tuple[int, 
         if tokens[i].text in lists.conditions and tokens[i - 1].text != "even":
             return True
     return False
-
-
-def _names_a_model(sentence: Sequence[Token]) -> bool:
-    """ "As an AI, I cannot hire anybody" is about the model."""
-    words = [token.text for token in sentence]
-    return "ai" in words or ("language", "model") in pairwise(words)
 
 
 def _answer(tokens: Sequence[Token], at: int) -> str | None:

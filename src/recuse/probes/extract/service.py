@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from recuse.probes.extract.base import Bounds, Value
 from recuse.probes.extract.facts import Checklist, FactsKept, facts_kept
 from recuse.probes.extract.readability import HIGHEST, count_words, reading_ease
-from recuse.probes.extract.texts import is_latin, readable, sentences_of, spoken, tokens_of
+from recuse.probes.extract.refusal import answer_of
+from recuse.probes.extract.texts import is_latin, sentences_of
 from recuse.types import Reply
 
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -69,10 +70,7 @@ class Service:
         }  # fmt: skip
 
     def read(self, reply: Reply, *, base: Reply | None = None) -> Mapping[str, Value]:
-        text, reason = spoken(reply)
-        shown = readable(text)
-        tokens = tokens_of(shown)
-        reason = reason or (None if tokens else "empty")
+        shown, tokens, reason = answer_of(reply)
         if reason is not None:
             return dict.fromkeys(self.bounds, Value(None, reason=reason))
         ease = reading_ease(tokens) if is_latin(shown) else None
@@ -83,16 +81,16 @@ class Service:
         found["characters"] = Value(float(len(shown)))
         found["sentences"] = Value(float(len(sentences_of(tokens))))
         if self.settings.facts:
-            found["checklist"] = _share(self._checklist.check(text))
+            found["checklist"] = _share(self._checklist.check(shown))
         if self.settings.against_base:
-            found["facts_kept"] = _against(text, base)
+            found["facts_kept"] = _against(shown, base)
         return {metric: found[metric] for metric in self.bounds}
 
 
 def _against(text: str, base: Reply | None) -> Value:
     if base is None:
         return Value(None, reason=NO_BASE)
-    said, reason = spoken(base)
+    said, _, reason = answer_of(base)
     if reason is not None or base.finish == "length":
         return Value(None, reason=f"the base profile's reply is {reason or 'truncated'}")
     return _share(facts_kept(said, text))
