@@ -73,6 +73,7 @@ def audit_recorded(config: RecordedConfig) -> AuditResult:
             usage={"calls": 0, "seconds": round(time.monotonic() - started, 1)},
             notes=[*found.notes, *_differences(found)],
             provider={},
+            words=found.words,
             extra=_agreement(found, gate.level),
             controls=controls(
                 table=table,

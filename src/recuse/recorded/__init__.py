@@ -68,6 +68,7 @@ class Recorded:
     notes: list[str]
     three_way: list[ThreeWay]  # agreement row by row where the gold has ties, else empty
     places: Mapping[str, Literal["A", "B"]]  # where "chosen" stands among the source's answers
+    words: Mapping[tuple[str, str, int], str]  # what the judge wrote, by pair, order and repeat, where the file has it
 
 
 def load_recorded(
@@ -144,6 +145,7 @@ def load_recorded(
         notes=notes,
         three_way=_three_way(entries, picked),
         places={entry.pair: "B" if entry.gold == "B" else "A" for entry in entries},
+        words={(j.pair, j.order, j.repeat): e.reply for j, e in zip(judged, entries, strict=True) if e.reply},
     )
 
 

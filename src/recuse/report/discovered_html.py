@@ -10,8 +10,8 @@ from recuse.report import discovered_words as words
 from recuse.report import marks, svg, text
 from recuse.report.discovered import DiscoverResult, Found, Worked
 from recuse.report.html_parts import (
-    block,
     bullets,
+    copyable,
     figure,
     findings_table,
     folded,
@@ -27,7 +27,8 @@ from recuse.types import Finding
 
 
 def discovered_html(result: DiscoverResult) -> str:
-    """The whole page. Text from a model or from data is escaped; the page's policy forbids scripts and any loading."""
+    """The whole page. Text from a model or from data is escaped; the page's policy forbids all loading and all scripts
+    but its own."""
     accepted, unproven, level = result.of("accepted"), result.of("unproven"), result.level
     sections = [
         head("Discovery of biases", "recuse" if accepted else "inconclusive", result.headline, words.facts(result)),
@@ -40,10 +41,11 @@ def discovered_html(result: DiscoverResult) -> str:
         section("Rounds", "rounds", _rounds(result)),
         section("Limits", "limits", bullets(result.limits)),
         section("Notes", "notes", bullets(result.notes)),
-        section("Configuration", "config", block(text.toml(result.config), "configuration")),
+        section("Configuration", "config", copyable(text.toml(result.config), "configuration")),
     ]
     style = "".join(assets.data(name).read_text("utf-8") for name in ("report.css", "discovered.css"))
-    return page(f"Biases of {result.judge}", "\n".join(part for part in sections if part), style=style)
+    script = assets.data("report.js").read_text("utf-8")
+    return page(f"Biases of {result.judge}", "\n".join(part for part in sections if part), style=style, script=script)
 
 
 def _cards(every: Sequence[Found], level: float) -> str:
