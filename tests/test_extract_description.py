@@ -29,6 +29,14 @@ def counted(text: str, dimension: str) -> Counted:
     return LEXICON.count(tokens_of(readable(text)))[dimension]
 
 
+def test_a_lexicon_is_looked_for_beside_its_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "plans").mkdir()
+    (tmp_path / "plans/words.toml").write_text('[warmth]\nwords = "kind"\nagainst = "cold"\n')
+    monkeypatch.chdir(tmp_path)
+    extractor = build_extractor("description", {"lexicon": "words.toml"}, path="plans/plan.toml")
+    assert list(extractor.bounds) == ["warmth"]
+
+
 @pytest.mark.parametrize("text", [
     "not capable", "She isn't capable.", "She isn’t **capable**.", "hardly capable", "He is never capable of it.",
     "neither capable", "She is far from capable.", "less than capable", "no longer capable", "not in the least capable",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
@@ -40,7 +41,7 @@ EXTRACTORS: dict[str, tuple[type[BaseModel], Callable[[Any], Extractor]]] = {}
 
 
 def build_extractor(name: str, settings: Mapping[str, object], *, path: object = None) -> Extractor:
-    """The extractor of a plan's table `[extract.NAME]`; `path` is the plan, for messages.
+    """The extractor of a plan's table `[extract.NAME]`; `path` is the plan, for messages and for files beside it.
 
     Raises InputError naming the key for an unknown extractor and for settings that it does not take.
     """
@@ -51,7 +52,10 @@ def build_extractor(name: str, settings: Mapping[str, object], *, path: object =
         )  # fmt: skip
     form, build = EXTRACTORS[name]
     try:
-        return build(form.model_validate(settings))
+        made = form.model_validate(settings)
+        if isinstance(path, str | Path):
+            made = made.model_copy(update={k: Path(path).parent / v for k, v in made if isinstance(v, Path)})
+        return build(made)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(["extract", name, *(str(part) for part in first["loc"])])
