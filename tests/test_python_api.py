@@ -63,7 +63,7 @@ def test_discover_returns_what_the_command_writes() -> None:
     ])  # fmt: skip
     same("python", "command")
     assert written("command")["headline"] == result.headline
-    assert LIKED.name in {found.name for found in result.candidates}
+    assert [found.name for found in result.candidates] == [LIKED.other_name]
 
 
 def test_probe_returns_what_the_command_writes() -> None:
