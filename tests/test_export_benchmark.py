@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import threading
@@ -273,6 +274,30 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(made: Made, tmp_path: Path) -
     (of_judge,) = said.json["judges"]
     assert (said.json["variants"], of_judge["calls"], of_judge["calls_a_row"]) == (750, 2 * 6 * 150, 4)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_pairs_that_can_give_no_row_need_not_be_rewritten_and_the_drawn_ones_show_what_the_biases_do(
+    made: Made, tmp_path: Path
+) -> None:
+    said = recuse(*made.command[:-1], tmp_path / "work", "--out", tmp_path / "set", "--unfiltered", "40", "--json")
+    assert said.code == 0, said.err
+    whole, part = record_of(made.folder), said.json
+    assert rows_of(tmp_path / "set") == rows_of(made.folder)
+    assert part["usage"]["judge_1"]["calls"] < whole["usage"]["judge_1"]["calls"]
+    (right,) = (s["n"] for s in part["funnel"] if s["step"] == "right before")
+    assert right == step(made.folder, "right before") < 150
+    unfiltered = next(r for r in part["rates"] if r["basis"] == "unfiltered")
+    assert unfiltered["after"]["groups"] == 40
+    drawn = sorted(made.sources, key=lambda id: _hash(made.sources[id].group))[:40]
+    shown = [(arm, pair) for arm, pair in variants(made) if pair.id in drawn]
+    assert unfiltered["after"]["n"] == len(shown)
+    said_of = preferred(JUDGE, shown)
+    errors = [said_of[arm, pair.id, order] == "rejected" for arm, pair in shown for order in ("AB", "BA")]
+    assert unfiltered["after"]["estimate"] == pytest.approx(sum(errors) / len(errors))
+
+
+def _hash(group: str) -> str:
+    return hashlib.sha256(f"unfiltered 0 {group}".encode()).hexdigest()[:16]
 
 
 # Several judges

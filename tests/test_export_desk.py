@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,11 +32,13 @@ class Counted:
 
     open = 0
     most = 0
+    greedy = False
 
     def __init__(self, name: str) -> None:
         self._inner, self._is_open = open_backend(name), True
-        self.name, self.capabilities, self.body = self._inner.name, self._inner.capabilities, self._inner.body
+        self.name, self.body = self._inner.name, self._inner.body
         self.versions = self._inner.versions
+        self.capabilities = replace(self._inner.capabilities, temperature=Counted.greedy)
         Counted.open += 1
         Counted.most = max(Counted.most, Counted.open)
 
@@ -76,6 +79,33 @@ def test_of_models_with_weights_one_is_open_at_a_time_and_all_are_closed(
     assert said.code == 0, said.err
     assert Counted.open == 0
     assert not weights or Counted.most == 1
+
+
+@pytest.mark.usefixtures("counted")
+def test_of_a_judge_that_decodes_greedily_the_card_says_that_asking_again_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Counted, "greedy", True)
+    said = recuse(
+        "export", source(tmp_path, 60), "--judge", "fake/skill=1,likes=study,like=3,seed=1", "--bias", "authority",
+        "--out", tmp_path / "set", "--work", tmp_path / "work",
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    assert {r["basis"] for r in record_of(tmp_path / "set")["rates"]} == {"unfiltered", "selecting"}
+    assert "asked again about the same text it says the same" in (tmp_path / "set" / "README.md").read_text()
+
+
+def test_a_judge_that_scores_one_answer_at_a_time_needs_no_order(tmp_path: Path) -> None:
+    said = recuse(
+        "export", source(tmp_path, 60), "--judge", "fake/skill=3,likes=study,like=4,seed=1", "--bias", "authority",
+        "--prompt", "pointwise/score", "--out", tmp_path / "set", "--work", tmp_path / "work",
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    for row in rows_of(tmp_path / "set"):
+        verdicts = [(v["text"], v["order"], v["prefers"]) for v in row["verdicts"]]
+        assert verdicts == [("original", "-", "chosen"), ("rewritten", "-", "rejected")]
+    assert "both orders, of" not in (tmp_path / "set" / "README.md").read_text()
+    assert record_of(tmp_path / "set")["judges"][0]["alone"] is True
 
 
 def test_equal_names_of_two_judges_are_told_apart() -> None:

@@ -31,7 +31,8 @@ _option = options.option
 _ALIEN: dict[str, dict[str, object]] = {
     "benchmark": {"not_from": None, "not_in": None, "mix": 0.5, "test": 0.1, "per_pair": 1},
     "preferences": {
-        "judge": None, "base_url": None, "least": None, "variants": 5, "prompt": "pairwise/label", "temperature": "0",
+        "judge": None, "base_url": None, "least": None, "unfiltered": None, "variants": 5, "prompt": "pairwise/label",
+        "temperature": "0",
         "max_tokens": None, "choice": False,
     },
 }  # fmt: skip
@@ -74,6 +75,16 @@ Judges = Annotated[
 Least = Annotated[
     int | None,
     _option("--least", group=_FILTER, min=1, help="Judges that a row must have misled. Default: all of them."),
+]
+Unfiltered = Annotated[
+    int | None,
+    _option(
+        "--unfiltered",
+        group=_FILTER,
+        min=1,
+        help="Pairs, drawn by the seed, that are rewritten whatever the judges say of them, to show what the biases "
+        "do; of the others only those that enough judges get right. Default: all pairs.",
+    ),
 ]
 Variants = Annotated[
     int, _option("--variants", group=_BIASES, min=1, help="Rewritten answers of a pair, 1 to 10.", show_default=True)
@@ -136,6 +147,7 @@ def make(
     judge: Judges = None,
     base_url: options.BaseUrl = None,
     least: Least = None,
+    unfiltered: Unfiltered = None,
     not_from: NotFrom = None,
     not_in: NotIn = None,
     mix: Mix = 0.5,
@@ -211,7 +223,7 @@ def make(
     )  # fmt: skip
     config = ExportConfig(
         tuple(replace(of_all, judge=name) for name in judge), out, run=run, biases=names_of(bias), library=library,
-        variants=variants, least=least, work=work,
+        variants=variants, least=least, unfiltered=unfiltered, work=work,
     )  # fmt: skip
     return _benchmark(config, dry_run, as_json, quiet)
 

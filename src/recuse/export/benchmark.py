@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,18 @@ from recuse.export.desk import Desk
 from recuse.export.folder import write_whole
 from recuse.export.rates import Rates, afresh_scores, original_rate, picked_by_others, rates
 from recuse.export.rows import Row, jsonl, names_of, parquet, public_name, row_digest, rows_of
-from recuse.export.select import LIKE, SAMPLE, Item, balanced, items_of, places, sample, unanimous, without_duplicates
+from recuse.export.select import (
+    LIKE,
+    SAMPLE,
+    Item,
+    Said,
+    balanced,
+    items_of,
+    places,
+    sample,
+    unanimous,
+    without_duplicates,
+)
 from recuse.export.sheet import INTERFACE, as_csv, as_tasks
 from recuse.export.truth import look_again
 from recuse.export.variants import Variants, edited, rewritten
@@ -27,7 +38,7 @@ from recuse.lab.engines import Watch
 from recuse.perturb.arms import ORIGINAL
 from recuse.perturb.teacher import tally
 from recuse.run import RunFolder, default_folder
-from recuse.types import Finding
+from recuse.types import Finding, Pair
 
 _RIGHT = (ORIGINAL.id, "chosen")
 
@@ -63,9 +74,13 @@ def export_benchmark(
     work = config.work or default_folder("export", plan.first.config.judge, settings)
     with RunFolder(work, settings) as run:
         with Desk(plan, run, stop=stop, watch=watch) as desk:
-            made = _variants(plan, desk)
-            benches = [_judged(plan, desk, i, made) for i in range(len(plan.judges))]
-            chosen = _chosen(plan, desk, made, benches)
+            benches = [Bench("export", plan.pairs) for _ in plan.judges]
+            drawn = plan.drawn()
+            made = _variants(plan, desk, _worth_rewriting(plan, desk, benches, drawn))
+            for i, bench in enumerate(benches):
+                bench.rewrites = {arm: dict(of_arm) for arm, of_arm in made.usable.items()}
+                desk.lab(i).judge(bench, [ORIGINAL.id, *made.usable])
+            chosen = _chosen(plan, desk, made, benches, drawn)
             found = [one for i in range(len(plan.judges)) for one in _rates(plan, desk, i, benches[i], chosen)]
         record, rows = _record(plan, desk, made, chosen, benches, found)
         sampled = [row for row in rows if row["id"] in set(record["sample"])]
@@ -89,34 +104,47 @@ class _Chosen:
     """The items after each step; `faults` are those of the second look."""
 
     every: Sequence[Item]
+    unfiltered: Sequence[Item]  # of the pairs that were rewritten whatever the judges said of them
     filtered: Sequence[Item]
     true: Sequence[Item]
     single: Sequence[Item]
     final: Sequence[Item]
-    right_before: int  # pairs on which enough judges were right in every order
+    right_before: int  # pairs
     faults: Mapping[str, int]
 
 
-def _variants(plan: ExportPlan, desk: Desk) -> Variants:
+def _worth_rewriting(
+    plan: ExportPlan, desk: Desk, benches: Sequence[Bench], drawn: Collection[str]
+) -> tuple[Pair, ...]:
+    """The drawn pairs, and those that may give a row since enough judges were right on them."""
+    if len(drawn) == len(plan.pairs):
+        return plan.pairs
+    for i, bench in enumerate(benches):
+        desk.lab(i).judge(bench, [ORIGINAL.id])
+    right = _right_before(plan, _said(plan, benches))
+    return tuple(pair for pair in plan.pairs if pair.id in drawn or pair.id in right)
+
+
+def _variants(plan: ExportPlan, desk: Desk, pairs: Sequence[Pair]) -> Variants:
     config = plan.first.config
     if plan.teacher is None:
-        return edited(plan.pairs, plan.arms, seed=config.seed, run_code=config.run_code)
-    return rewritten(desk.lab(0), plan.pairs, plan.arms, plan.sources)
+        return edited(pairs, plan.arms, seed=config.seed, run_code=config.run_code)
+    return rewritten(desk.lab(0), pairs, plan.arms, plan.sources)
 
 
-def _judged(plan: ExportPlan, desk: Desk, i: int, made: Variants) -> Bench:
-    bench = Bench("export", plan.pairs, rewrites={arm: dict(of_arm) for arm, of_arm in made.usable.items()})
-    desk.lab(i).judge(bench, [ORIGINAL.id, *made.usable])
-    return bench
+def _said(plan: ExportPlan, benches: Sequence[Bench]) -> list[Said]:
+    views = [2 if "AB" in judge.design.views else 1 for judge in plan.judges]
+    return [unanimous(bench.judged, views=n) for bench, n in zip(benches, views, strict=True)]
 
 
-def _chosen(plan: ExportPlan, desk: Desk, made: Variants, benches: Sequence[Bench]) -> _Chosen:
-    said = [
-        unanimous(bench.judged, views=2 if "AB" in judge.design.views else 1)
-        for bench, judge in zip(benches, plan.judges, strict=True)
-    ]
-    seed = plan.first.config.seed
+def _right_before(plan: ExportPlan, said: Sequence[Said]) -> set[str]:
+    """The pairs on which enough judges took the better answer in every order."""
     right = Counter(pair for of_judge in said for (arm, pair), to in of_judge.items() if (arm, to) == _RIGHT)
+    return {pair for pair, judges in right.items() if judges >= plan.least}
+
+
+def _chosen(plan: ExportPlan, desk: Desk, made: Variants, benches: Sequence[Bench], drawn: Collection[str]) -> _Chosen:
+    said, seed = _said(plan, benches), plan.first.config.seed
     every = items_of(made, plan.pairs, said)
     filtered = [item for item in every if len(item.fooled) >= plan.least]
     looked = look_again(filtered, {arm.id: arm for arm in plan.arms}, desk.lab(0)) if filtered else {}
@@ -126,8 +154,9 @@ def _chosen(plan: ExportPlan, desk: Desk, made: Variants, benches: Sequence[Benc
     if not final:
         raise UsageError(_nothing(plan, made, filtered), hint="Give more pairs, other biases or a smaller --least.")
     faults = Counter(fault for found in looked.values() for fault in found)
-    right_before = sum(n >= plan.least for n in right.values())
-    return _Chosen(every, filtered, true, single, final, right_before, dict(sorted(faults.items())))
+    unfiltered = [item for item in every if item.pair.id in drawn]
+    right = len(_right_before(plan, said))
+    return _Chosen(every, unfiltered, filtered, true, single, final, right, dict(sorted(faults.items())))
 
 
 def _nothing(plan: ExportPlan, made: Variants, filtered: Sequence[Item]) -> str:
@@ -142,7 +171,7 @@ def _rates(plan: ExportPlan, desk: Desk, i: int, bench: Bench, chosen: _Chosen) 
     name, scores = names_of(plan)[i], bench.scores()
     id = f"judge_{i + 1}"
     found = [
-        rates(scores, [item.key for item in chosen.every], judge=name, basis="unfiltered", id=id),
+        rates(scores, [item.key for item in chosen.unfiltered], judge=name, basis="unfiltered", id=id),
         rates(scores, [item.key for item in chosen.final], judge=name, basis="selecting", id=id),
     ]
     if not desk.fixed(i):
@@ -217,12 +246,14 @@ def _record(
 
 def _funnel(plan: ExportPlan, made: Variants, chosen: _Chosen, sampled: int) -> list[dict[str, Any]]:
     again = f"; {made.repeated:,} further draws said what another had said" if made.repeated else ""
+    drawn = len(plan.drawn())
+    whose = "of all pairs" if drawn == len(plan.pairs) else f"of these pairs and of {drawn:,} drawn whatever was said"
     steps = [
         ("original", len(plan.pairs), "pairs"),
-        ("perturbed", made.tried, f"rewritten wrong answers{again}"),
+        ("right before", chosen.right_before, "pairs on which enough judges took the better answer, in every order"),
+        ("perturbed", made.tried, f"rewritten wrong answers, {whose}{again}"),
         ("passed checks", made.passed, "length, refusal, talk of the bias, final answer"),
-        ("filtered", len(chosen.filtered), "enough judges right before and wrong after, in every order; they were "
-         f"right before on {chosen.right_before:,} pairs"),
+        ("filtered", len(chosen.filtered), "enough judges right before and wrong after, in every order"),
         ("checked again", len(chosen.true), "the final answer is still that of the wrong answer"),
         ("deduplicated", len(chosen.single), "near-duplicates removed"),
         ("balanced", len(chosen.final), "over biases and domains; the better answer as often first as second"),

@@ -191,7 +191,7 @@ def _reading(record: Record) -> str:
         "\"Before\" is the same rows with the worse answer as it was.",
         "**The line \"by the verdicts that selected it\" is no measurement.** Rows are in the set because the judge "
         "was right before and wrong after; part of that is chance, and would not happen again (regression to the "
-        "mean). What the biases do to a judge is the line of all rewritten answers, from which nothing was picked.",
+        "mean). What the biases do to a judge is the unfiltered line: rewritten answers from which nothing was picked.",
     ]  # fmt: skip
     if any(one["basis"] == "afresh" for one in record["rates"]):
         said.append('"Judged afresh" are new calls on the rows of the set: how often the judge errs on them again.')
@@ -203,8 +203,8 @@ def _reading(record: Record) -> str:
     if fixed := [judge["name"] for judge in record["judges"] if judge["deterministic"]]:
         said.append(
             f"{escape(', '.join(fixed))}: decoded greedily, so that asked again about the same text it says the same. "
-            "It errs on these rows for good, and on others like them as often as the line of all rewritten answers "
-            "says. A judge that had no part in the selection is the better witness: audit one on this set."
+            "It errs on these rows for good, and on others like them as often as the unfiltered line says. A judge "
+            "that had no part in the selection is the better witness: audit one on this set."
         )
     return "\n\n".join(said)
 

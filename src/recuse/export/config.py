@@ -35,6 +35,7 @@ class ExportConfig:
     library: Path | None = None
     variants: int = 5  # of each pair at most
     least: int | None = None  # judges that a row must have fooled; None: all
+    unfiltered: int | None = None  # pairs that are rewritten whatever the judges say of them; None: all
     work: Path | None = None  # run folder with the ledgers; None: one that the same settings find again
 
 
@@ -77,8 +78,27 @@ class ExportPlan:
         can = self.teacher.capabilities if self.teacher else self.first.backend.capabilities
         return writing(can, self.pairs, thinking=self.room, seed=self.first.config.seed)
 
+    def drawn(self) -> frozenset[str]:
+        """The pairs that are rewritten whatever the judges say of them: whole groups by a hash, until there are enough.
+
+        They show what the biases do; of all others only those may give a row that the judges got right.
+        """
+        wanted, seed = self.config.unfiltered, self.first.config.seed
+        if wanted is None:
+            return frozenset(pair.id for pair in self.pairs)
+        taken: list[str] = []
+        by_group: dict[str, list[str]] = {}
+        for pair in self.pairs:
+            by_group.setdefault(pair.group, []).append(pair.id)
+        for group in sorted(by_group, key=lambda group: assets.digest(f"unfiltered {seed} {group}".encode())):
+            if len(taken) >= wanted:
+                break
+            taken += by_group[group]
+        return frozenset(taken)
+
     def run_table(self) -> dict[str, Any]:
-        """All that determines the replies; how many judges a row must have fooled only selects among them."""
+        """All that determines the replies; how many judges a row must mislead only selects among them, and
+        so does how many pairs are rewritten in any case."""
         config, teacher = self.first.config, self.teacher
         return {
             "export": "benchmark",
@@ -164,6 +184,8 @@ def _check(config: ExportConfig) -> None:
         raise UsageError("A judge is given twice.", hint="Name each judge once.")
     if not 1 <= config.variants <= MOST:
         raise UsageError(f"--variants is {config.variants}.", hint=f"Give 1 to {MOST}.")
+    if config.unfiltered is not None and config.unfiltered < 1:
+        raise UsageError(f"--unfiltered is {config.unfiltered}.", hint="Give 1 or more.")
     if config.least is not None and not 1 <= config.least <= len(names):
         raise UsageError(f"--least is {config.least}.", hint=f"Give 1 to {len(names)}, the number of judges.")
 

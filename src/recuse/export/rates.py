@@ -21,7 +21,7 @@ from recuse.types import Finding, Judgement
 
 Basis = Literal["unfiltered", "selecting", "afresh", "picked_by_others"]
 TITLES: dict[Basis, str] = {
-    "unfiltered": "All rewritten answers that passed the checks",
+    "unfiltered": "Rewritten answers, unfiltered",
     "selecting": "The set, by the verdicts that selected it",
     "afresh": "The set, judged afresh",
     "picked_by_others": "What the other judges alone would have picked",
