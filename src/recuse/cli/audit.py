@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import assignments, columns_of, names_of, options_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import columns_of, names_of, options_of, people_of, refuse, shown, stoppable, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
-    from recuse.controls import People
     from recuse.plan import AuditConfig, Plan
     from recuse.report.result import AuditResult
 
 # Options that only one of the two modes knows, with their defaults.
 _GIVEN_WITH_JUDGE: dict[str, object] = {
-    "judge": None, "pairs": None, "base_url": None, "preset": None, "column": None, "group": None, "skip_bad": False,
-    "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0", "max_tokens": None, "choice": False,
-    "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False, "biases": None,
-    "library": None, "teacher": None, "teacher_base_url": None, "shams": 10, "run_code": False,
-    "names": None, "names_file": None, "signals": None, "swap": None,
+    "judge": None, "judge_config": None, "pairs": None, "base_url": None, "preset": None, "column": None, "group": None,
+    "skip_bad": False, "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0",
+    "max_tokens": None, "choice": False, "concurrency": None, "max_cost": None, "prices": None, "cache": None,
+    "dry_run": False, "biases": None, "library": None, "teacher": None, "teacher_base_url": None, "shams": 10,
+    "run_code": False, "names": None, "names_file": None, "signals": None, "swap": None,
+}  # fmt: skip
+_GIVEN_IN_CONFIG: dict[str, object] = {
+    "judge": None, "prompt": "pairwise/label", "temperature": "0", "max_tokens": None, "choice": False, "names": None,
+    "names_file": None, "signals": None,
 }  # fmt: skip
 _GIVEN_WITH_VERDICTS: dict[str, object] = {"where": None, "format": None, "recorded": False, "text_format": "bracket"}
 _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
@@ -34,6 +37,7 @@ _EXIT = {"fit": 0, "recuse": 1, "inconclusive": 3}
 
 def audit(
     judge: options.Judge = None,
+    judge_config: options.JudgeConfig = None,
     base_url: options.BaseUrl = None,
     pairs: options.Pairs = None,
     preset: options.Preset = None,
@@ -95,7 +99,7 @@ def audit(
     from recuse.plan import AuditConfig
     from recuse.reexamine import RecordedConfig, audit_recorded
 
-    people = _people(human, key, label, annotator, means)
+    people = people_of(human, key, label, annotator, means)
     if verdicts is not None:
         refuse("--verdicts", _GIVEN_WITH_JUDGE, locals())
         reading = RecordedConfig(
@@ -103,36 +107,27 @@ def audit(
             text_format=text_format, gate=gate, out=out, people=people,
         )  # fmt: skip
         return _show(audit_recorded(reading), as_json, quiet)
-    if not judge or not pairs:
+    if not (judge or judge_config) or not pairs:
         raise UsageError("What is to be audited?", hint="Give --judge and --pairs, or --verdicts.")
+    if judge_config is not None:
+        refuse("--judge-config", _GIVEN_IN_CONFIG, locals())
     refuse("--judge", _GIVEN_WITH_VERDICTS, locals())
     if biases is None and (teacher or library or run_code):
         raise UsageError("--teacher, --library and --run-code go with --biases.", hint="Say which, or --biases all.")
     reached = options_of(locals())
     config = AuditConfig(
-        judge=judge, pairs=pairs, prompt=prompt, repeats=repeats, limit=limit, seed=seed, gate=gate, out=out,
+        judge=judge or "", pairs=pairs, prompt=prompt, repeats=repeats, limit=limit, seed=seed, gate=gate, out=out,
         temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
         columns=columns_of(column or []), group=group, skip_bad=skip_bad, cache=cache, prices=prices, max_cost=max_cost,
         options=reached, biases=names_of(biases), library=library, teacher=teacher,
         teacher_options=replace(reached, base_url=teacher_base_url), shams=shams, run_code=run_code,
         blinds=Blinds.of(names, names_file, signals), swap=swap, people=people,
     )  # fmt: skip
+    if judge_config is not None:
+        from recuse.harden.folder import judge_of
+
+        config = judge_of(judge_config, config)
     return _run(config, dry_run, as_json, quiet)
-
-
-def _people(
-    human: Path | None, key: str | None, label: str | None, annotator: str | None, means: list[str] | None
-) -> People | None:
-    from recuse.controls import People
-
-    if human is None:
-        if key or label or annotator or means:
-            raise UsageError(
-                "--key, --label, --annotator and --means go with --human.", hint="Name the file of labels."
-            )
-        return None
-    words = assignments("--means", means or [], form="WORD=LABEL", example="0=tie")
-    return People(human, key, names_of(label), annotator, words)
 
 
 def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:

@@ -15,6 +15,7 @@ from recuse.errors import UsageError
 
 if TYPE_CHECKING:
     from recuse.backends import Options
+    from recuse.controls import People
 
 
 def temperature_of(text: str) -> float | None:
@@ -65,6 +66,22 @@ def options_of(given: Mapping[str, Any]) -> Options:
 def names_of(given: str | None) -> tuple[str, ...]:
     """Names by commas."""
     return tuple(name.strip() for name in given.split(",") if name.strip()) if given else ()
+
+
+def people_of(
+    human: Path | None, key: str | None, label: str | None, annotator: str | None, means: list[str] | None
+) -> People | None:
+    """Where people's labels are. Raises UsageError for options that go with --human alone."""
+    from recuse.controls import People
+
+    if human is None:
+        if key or label or annotator or means:
+            raise UsageError(
+                "--key, --label, --annotator and --means go with --human.", hint="Name the file of labels."
+            )
+        return None
+    words = assignments("--means", means or [], form="WORD=LABEL", example="0=tie")
+    return People(human, key, names_of(label), annotator, words)
 
 
 def refuse(mode: str, alien: Mapping[str, object], given: Mapping[str, Any]) -> None:

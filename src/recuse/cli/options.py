@@ -23,6 +23,12 @@ Judge = Annotated[
         help="provider/model, e.g. openai/gpt-4o-mini, vllm/ORG/NAME, llamacpp/FILE.gguf, python/pkg.module:function.",
     ),
 ]
+JudgeConfig = Annotated[
+    Path | None,
+    option(
+        "--judge-config", group=_JUDGE, metavar="FOLDER", help="A judge that `recuse harden` chose, with its prompt."
+    ),
+]
 BaseUrl = Annotated[
     str | None,
     option(
