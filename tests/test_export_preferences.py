@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -16,9 +17,10 @@ from texts_world import LIKED, PAIRS, write_source
 
 from recuse.cli import run
 from recuse.discovery.split import split
-from recuse.errors import InputError, UsageError
-from recuse.export.preference_plan import PreferenceConfig
-from recuse.export.preferences import preferences
+from recuse.errors import Incomplete, InputError, UsageError
+from recuse.export.preference_plan import PreferenceConfig, plan_preferences
+from recuse.export.preferences import export_preferences, preferences
+from recuse.ledger import Ledger
 from recuse.library import load_bias
 from recuse.pairs import load_pairs
 from recuse.perturb.edits import apply_edit
@@ -300,6 +302,25 @@ def test_a_discovery_whose_pairs_are_no_more_what_they_were_is_refused(
     finally:
         file.write_text(before)
     assert not (tmp_path / "set").exists()
+
+
+def test_a_stopped_export_writes_nothing_and_goes_on_to_the_same_set_without_asking_again(
+    discovery: Path, world: Path, tmp_path: Path
+) -> None:
+    source = world / "pairs.jsonl"
+    config, stop = again(discovery, tmp_path / "set", source, library=world / "library", biases=("calm",)), Event()
+    plan = plan_preferences(config)
+    with pytest.raises(Incomplete):
+        export_preferences(plan, watch=lambda phase, done, total, cost: stop.set(), stop=stop)
+    plan.close()
+    assert not (tmp_path / "set").exists()
+    kept = len(Ledger(tmp_path / "set-work/teacher.sqlite"))
+    assert kept >= 1
+    preferences(config)
+    asked_in_all = len(Ledger(tmp_path / "set-work/teacher.sqlite"))
+    preferences(replace(config, out=tmp_path / "again"))
+    assert len(Ledger(tmp_path / "set-work/teacher.sqlite")) == asked_in_all > kept
+    assert both(tmp_path / "again") == both(tmp_path / "set")
 
 
 # The command
