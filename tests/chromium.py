@@ -104,7 +104,9 @@ class Tab:
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
 
-    def screen(self, *, width: int, height: int = 900, dark: bool = False, media: str = "", script: bool = True) -> None:
+    def screen(
+        self, *, width: int, height: int = 900, dark: bool = False, media: str = "", script: bool = True
+    ) -> None:
         """What the page is shown on. `script` false: without JavaScript, from the next page on."""
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
@@ -138,7 +140,7 @@ def chromium(profile: Path) -> Iterator[Tab]:
     assert found is not None
     commands, send = os.pipe()
     receive, answers = os.pipe()
-    # The protocol speaks on descriptors 3 and 4, which a shell puts in place: safe beside threads, as preexec_fn is not.
+    # The protocol speaks on descriptors 3 and 4, which a shell puts in place.
     arguments = [
         found, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
         "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank",

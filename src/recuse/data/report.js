@@ -25,7 +25,7 @@
   const find = (name) => document.getElementById("case-" + name);
   const list = find("list"), count = find("count"), pages = find("pages"), filters = find("filters");
   const [back, next] = pages.querySelectorAll("button");
-  let shown = cases, from = 0, haystack = null;
+  let shown = cases, from = 0, lower = null;
 
   const text = (i) => (i < 0 ? "" : texts[i]);
 
@@ -181,20 +181,27 @@
 
   const chosen = (name) => (find(name) ? find(name).value : "*");
 
+  // Lower case for the search, made once: 0.2 s for 12 MB, so that it is done before anybody searches.
+  function prepare() {
+    lower ??= texts.map((t) => t.toLowerCase());
+  }
+
+  const holds = (i, word) => i >= 0 && lower[i].includes(word);
+
+  function has(row, word) {
+    return row[0].toLowerCase().includes(word) || holds(row[7], word) || holds(row[8], word) || holds(row[9], word)
+      || row[11].some((said) => said[4].some((i) => holds(i, word)));
+  }
+
   function filter() {
     const outcome = chosen("outcome"), arm = chosen("arm"), domain = chosen("domain");
     const words = find("text").value.toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length && !haystack) {
-      const lower = texts.map((t) => t.toLowerCase());
-      const low = (i) => (i < 0 ? "" : lower[i]);
-      haystack = cases.map((row) => [row[0].toLowerCase(), low(row[7]), low(row[8]), low(row[9]),
-        ...row[11].flatMap((s) => s[4].map(low))]);
-    }
-    shown = cases.filter((row, i) =>
+    if (words.length) prepare();
+    shown = cases.filter((row) =>
       (outcome === "*" || (outcome === "turned" ? row[5] : row[3] === outcome))
       && (arm === "*" || row[1] === Number(arm))
       && (domain === "*" || row[2] === Number(domain))
-      && words.every((word) => haystack[i].some((t) => t.includes(word))));
+      && words.every((word) => has(row, word)));
     from = 0;
     render();
   }
@@ -229,4 +236,5 @@
 
   filters.hidden = false;
   render();
+  setTimeout(prepare);
 })();

@@ -14,6 +14,9 @@ from recuse.report.result import AuditResult
 _FIRST = 12  # cases that the page shows without its script
 _LONGEST = 20_000  # characters of any text
 _BYTES = 12_000_000  # of all texts together, so that the page stays under 15 MB
+_SHORT = 100  # characters of texts of cases that went well, where not all texts fit
+_TOLD = 26  # bytes that tell the length of a text that is cut
+_WELL = ("right", "steady")
 _BEGIN = 140  # characters of a question in the line of its case
 _ALIKE = 0.3  # share of words in common below which marking what differs would mark nearly everything
 _TURNED = "turned"  # a filter beside the outcomes: right untouched, wrong in this arm
@@ -24,10 +27,10 @@ def cases_section(result: AuditResult) -> str:
     """Everything between the heading and the next section; empty without cases."""
     if not result.cases:
         return ""
-    cases, limit = _bounded(result.cases)
+    cases, limit, short = _bounded(result.cases)
     total = result.of_cases or len(cases)
     parts = [
-        *(f"<p>{sentence}</p>" for sentence in _said(result.cases, total, limit)),
+        *(f"<p>{sentence}</p>" for sentence in _said(result.cases, total, limit, short)),
         _filters(cases),
         f'<p id="case-count" role="status">{_count(min(_FIRST, len(cases)), len(cases))}</p>',
         '<ol id="case-list">\n' + "\n".join(f"<li>{_case(case)}</li>" for case in cases[:_FIRST]) + "\n</ol>",
@@ -38,7 +41,7 @@ def cases_section(result: AuditResult) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _said(cases: Sequence[Case], total: int, limit: int) -> list[str]:
+def _said(cases: Sequence[Case], total: int, limit: int, short: int) -> list[str]:
     said = []
     if total > len(cases):
         said.append(f"The page holds {len(cases):,} of {total:,} cases, the worst first; all verdicts are in "
@@ -46,7 +49,8 @@ def _said(cases: Sequence[Case], total: int, limit: int) -> list[str]:
     if not any(case.question for case in cases):
         said.append("The texts of these pairs are not known: the file of verdicts is without them.")
     else:
-        said.append(f"Texts over {limit:,} characters are cut, and their length is told.")
+        of_well = f" ({short:,} in cases that went well)" if short < limit else ""
+        said.append(f"Texts over {limit:,} characters{of_well} are cut here, and whole in cases.parquet.")
     return said
 
 
@@ -59,26 +63,32 @@ def _texts(case: Case) -> Iterable[str]:
     return [t for t in (*given, *(reply for said in case.said for reply in said.replies)) if t is not None]
 
 
-def _bounded(cases: Sequence[Case]) -> tuple[list[Case], int]:
-    """The cases with every text made visible and cut to one limit, so that all together keep within the budget; and
-    that limit."""
-    whole = {t for case in cases for t in _texts(case)}
-    limit = _limit(sorted(map(len, whole)))
+def _bounded(cases: Sequence[Case]) -> tuple[list[Case], int, int]:
+    """The cases with every text made visible, and cut so that all together keep within the budget; with the limit of
+    most texts, and that of texts of cases that went well, which are cut first."""
+    worse = {t for case in cases if case.outcome not in _WELL for t in _texts(case)}
+    well = {t for case in cases if case.outcome in _WELL for t in _texts(case)} - worse
+    limit = short = _LONGEST
     while True:
-        seen = {t: text.visible(t, limit=limit) for t in whole}
+        seen = {t: text.visible(t, limit=limit) for t in worse} | {t: text.visible(t, limit=short) for t in well}
         size = sum(len(t.encode()) + t.count("\n") + t.count('"') + 5 * t.count("<") for t in seen.values())
         if size <= _BYTES:
-            return [_replaced(case, seen) for case in cases], limit
-        limit = int(0.95 * limit * _BYTES / size)
+            return [_replaced(case, seen) for case in cases], limit, short
+        if short > _SHORT:
+            short = _SHORT
+            room = _BYTES - sum(min(len(t), short + _TOLD) for t in well)
+            limit = _limit([len(t) + _TOLD for t in sorted(worse, key=len)], room)
+        else:
+            limit, short = (int(0.95 * old * _BYTES / size) for old in (limit, short))
 
 
-def _limit(lengths: Sequence[int]) -> int:
-    """The greatest limit at which texts of these lengths, in rising order, keep within the budget."""
-    left, many = _BYTES, len(lengths)
+def _limit(lengths: Sequence[int], room: int) -> int:
+    """The greatest limit at which texts of these lengths, in rising order, fit into the room."""
+    many = len(lengths)
     for i, length in enumerate(lengths):
-        if length * (many - i) > left:
-            return min(_LONGEST, left // (many - i))
-        left -= length
+        if length * (many - i) > room:
+            return max(_SHORT, min(_LONGEST, room // (many - i)))
+        room -= length
     return _LONGEST
 
 
