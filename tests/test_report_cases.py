@@ -1,4 +1,4 @@
-"""The list of cases: the worst first, whole texts where they fit, what differs marked, model text never more than text."""
+"""The list of cases: the worst first, whole texts where they fit, what differs marked, model text only ever text."""
 
 from __future__ import annotations
 
@@ -122,9 +122,7 @@ def test_a_changed_answer_is_compared_with_itself_before() -> None:
     changed = case("p", "rejected", "rejected", arm="bias:x", untouched="bad words", before={"AB": "chosen"})
     page = page_of(changed)
     assert "good words here" in page
-    assert (
-        "bad words <mark>here</mark>" in page.replace(" </mark>", "</mark> ") or "bad words<mark> here</mark>" in page
-    )
+    assert re.search(r"bad words ?<mark> ?here</mark>", page)
     assert '<td class="short">the better answer</td>' in page  # what the judge said before
 
 
@@ -163,6 +161,9 @@ def test_no_text_ends_its_script_block_or_hides_in_it(name: str) -> None:
     )
     assert len(re.findall("<script", page)) == 2
     assert len(re.findall("</script", page)) == 2
-    (row,) = data_of(page)["cases"]
-    assert data_of(page)["texts"][row[7]].startswith(HOSTILE[name][:5].replace("\x1b", "⟨U+001B⟩")[:1])
+    found = data_of(page)
+    shown = found["texts"][found["cases"][0][7]]
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u2028\u2066\ufeff]", shown)
+    plain = re.sub(r"[^\x20-\x7e]+.*", "", HOSTILE[name], flags=re.DOTALL)  # up to the first unusual character
+    assert shown.startswith(plain)
     page.encode("utf-8")
