@@ -1,0 +1,94 @@
+"""What the judge said for its verdicts: replies in a file of recorded verdicts, replies in a run's ledger, or, where it
+can be asked, its own step-by-step explanation of the mistake (DeeperExplain)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from recuse.discovery.mine import NO_WORDS, Case, explain
+from recuse.lab.bench import Lab
+from recuse.ledger import Ledger
+from recuse.prompts import load_prompt
+from recuse.recorded import Recorded
+from recuse.recorded.ordering import renumber
+from recuse.recorded.plain import default_spec, plain
+from recuse.recorded.presets import PRESETS
+from recuse.recorded.rows import read_rows
+from recuse.recorded.select import parse_where, select
+from recuse.types import Pair, Sampling
+from recuse.verdict.noanswer import is_error_text, is_refusal
+from recuse.verdict.text import split_thinking
+
+ARM = "original"
+_FEWEST = 8  # words, under which a reply is a verdict and no reason
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """`words` by pair; both orders together where both gave reasons."""
+
+    words: Mapping[str, str]
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+def from_record(path: Path, found: Recorded, *, where: Sequence[str], text_format: str) -> Reasons:
+    """The replies of the rows that `load_recorded` read with the same arguments."""
+    preset = {**PRESETS, "plain": plain(default_spec(text_format))}[found.preset]
+    rows = [row for one in read_rows(path)[0] for row in preset.derive(one)]
+    entries, _ = renumber([preset.entry(row) for row in select(rows, parse_where(where), judge=preset.judge)])
+    said: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.repeat == 0:
+            said.setdefault(entry.pair, []).append(entry.reply)
+    return Reasons(_spoken(said), "the recorded replies")
+
+
+def from_ledger(run: Path) -> Reasons:
+    """The replies on the untouched answers. Empty for a run without a ledger, such as one of recorded verdicts."""
+    if not (run / "ledger.sqlite").is_file():
+        return Reasons({}, "none: the run holds no replies")
+    ledger = Ledger.existing(run)
+    said: dict[str, dict[str, str]] = {}
+    try:
+        for row in ledger.rows():
+            if row["arm"] == ARM and row["view"] in ("AB", "BA") and row["repeat"] == 0:
+                said.setdefault(row["pair"], {})[row["view"]] = row["reply_text"]
+    finally:
+        ledger.close()
+    return Reasons(_spoken({pair: [by[v] for v in sorted(by)] for pair, by in said.items()}), "the run's own replies")
+
+
+def _spoken(said: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    found = {}
+    for pair, texts in said.items():
+        plain = [split_thinking(text)[0].strip() for text in texts]
+        kept = [t for t in plain if len(t.split()) >= _FEWEST and not is_refusal(t) and not is_error_text(t)]
+        if kept:
+            found[pair] = "\n\n".join(kept)
+    return found
+
+
+def ask_deeper(lab: Lab, pairs: Sequence[Pair], *, steps: int, sampling: Sampling) -> Reasons:
+    """The judge's reasons for preferring the rejected answer of each pair, asked for step by step.
+
+    Reasons that led to another verdict explain no mistake and are left out; `notes` counts them.
+    """
+    cases = [Case(pair, pair.rejected, ARM) for pair in pairs]
+    told = explain(
+        cases, design=lab.design, reason=load_prompt("pairwise/reason", kinds=("pairwise",)),
+        deeper=load_prompt("explain/deeper", kinds=("explain",)), steps=steps,
+        send=lab.send("judge", "explaining"), sampling=sampling,
+    )  # fmt: skip
+    words = {e.case.pair.id: e.words for e in told if e.words is not None and e.words != NO_WORDS}
+    notes = []
+    if otherwise := sum(e.words is None for e in told):
+        notes.append(
+            f"Asked for its reasons, the judge came to another verdict in {otherwise:,} of {len(told):,} cases in both "
+            "orders: these are not explained."
+        )
+    if any(e.orders == 0 for e in told):
+        notes.append("This judge sees one answer at a time and gives no reasons.")
+    return Reasons(words, f"the judge's own explanation in {steps + 1} steps", tuple(notes))

@@ -1,0 +1,263 @@
+"""`recuse explain`: where judge and people part, what of it is a fault of reading or of place, and what the rest is."""
+
+from __future__ import annotations
+
+import platform
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from recuse.explain.cases import KINDS, Kind, Seen, compare
+from recuse.explain.crossed import cross
+from recuse.explain.faults import FIRST, ReaderFault, first_finding, reader_fault
+from recuse.explain.features import content_words, differences
+from recuse.explain.further import Asked, Asking, ask_further, plan_asking
+from recuse.explain.material import Material, Source, gather
+from recuse.explain.model import ErrorModel, error_model
+from recuse.explain.people import turned
+from recuse.explain.reasons import Reasons
+from recuse.explain.recommend import (
+    FILE,
+    Confirmed,
+    from_discovery,
+    from_injection,
+    from_position,
+    from_run,
+    merged,
+    paragraph,
+    recommendation,
+)
+from recuse.explain.result import Example, ExplainResult
+from recuse.explain.shares import share_finding
+from recuse.explain.themes import Themes, find_themes
+from recuse.lab.engines import Watch
+from recuse.library import Bias, load_library
+from recuse.plan import Plan
+from recuse.prompts import transcript
+from recuse.run import RunFolder, default_folder
+from recuse.types import Pair
+
+_EXAMPLES = 6  # of each kind
+
+
+@dataclass(frozen=True)
+class ExplainConfig:
+    source: Source
+    asking: Asking | None = None  # None: nothing is asked
+    library: Path | None = None
+    discovery: Path | None = None  # a discovery on the same judge, whose confirmed biases count
+    out: Path | None = None
+    level: float = 0.95
+    seed: int = 0
+
+
+def explain_disagreement(
+    config: ExplainConfig,
+    *,
+    watch: Watch = lambda phase, done, total, cost: None,
+    stop: threading.Event | None = None,
+) -> ExplainResult:
+    """Explain and write the run folder.
+
+    Raises UsageError and InputError for what does not fit together, and Incomplete where further asks stopped early;
+    the folder then holds every reply that came, and the same configuration resumes it.
+    """
+    given = gather(config.source)
+    library = load_library(config.library)
+    discovered, notes = from_discovery(config.discovery, given.judge)
+    plan = plan_asking(config.asking, config.source, given.run) if config.asking else None
+    try:
+        settings = _settings(config, given, plan)
+        with RunFolder(config.out or default_folder("explain", given.judge, settings), settings) as folder:
+            asked = None
+            seen = compare(given.judgements, given.labels)
+            if config.asking and plan is not None:
+                right, wrong = ([_pair(given, s) for s in seen if s.kind == kind and _is_error_case(given, s)]
+                                for kind in ("agrees", "content"))  # fmt: skip
+                asked = ask_further(
+                    config.asking, plan, folder, right=right, wrong=wrong, run=given.run, level=config.level,
+                    watch=watch, stop=stop,
+                )  # fmt: skip
+            result = _result(config, given, seen, asked, library, discovered, notes)
+            return _write(folder, result)
+    finally:
+        if plan is not None:
+            plan.close()
+
+
+def _settings(config: ExplainConfig, given: Material, plan: Plan | None) -> dict[str, Any]:
+    source = config.source
+    return {
+        "judge": given.judge, "judge_run": source.run and str(source.run), "verdicts": source.verdicts
+        and str(source.verdicts), "format": source.format, "where": list(source.where), "pairs": source.pairs,
+        "hash": given.hash, "people": given.labels.source, "labels_hash": given.labels.hash, "seed": config.seed,
+        "level": config.level, "discovery": config.discovery and str(config.discovery),
+        "library": config.library and str(config.library),
+        "asked": plan.run_table() if plan else None,
+        "steps": config.asking.steps if config.asking else None, "most": config.asking.most if config.asking else None,
+    }  # fmt: skip
+
+
+def _is_error_case(given: Material, seen: Seen) -> bool:
+    """Whether the texts are known and one answer is the one that people prefer."""
+    return seen.errors is not None and seen.pair in given.texts
+
+
+def _pair(given: Material, seen: Seen) -> Pair:
+    """The pair by the name that the judgements give it, turned to people."""
+    return turned(given.texts[seen.pair], seen.people)
+
+
+def _result(
+    config: ExplainConfig, given: Material, seen: Sequence[Seen], asked: Asked | None, library: Mapping[str, Bias],
+    discovered: Sequence[Confirmed], notes: Sequence[str],
+) -> ExplainResult:  # fmt: skip
+    level, groups = config.level, [s.group for s in seen]
+    counts: dict[Kind, int] = {kind: sum(s.kind == kind for s in seen) for kind in KINDS}
+    kinds = [
+        share_finding(f"explain.kind.{kind}", title, [float(s.kind == kind) for s in seen], groups, level=level,
+                      count=counts[kind])
+        for kind, title in KINDS.items()
+    ]  # fmt: skip
+    first = first_finding("explain.first", FIRST, seen, level=level)
+    reader = reader_fault(*given.other, given.labels, level=level) if given.other else None
+    model = _model(given, seen, level) if given.texts else None
+    reasons = _named(asked.reasons, given) if asked else given.reasons
+    explained = [s for s in seen if s.kind == "content" and s.errors is not None and s.pair in reasons.words]
+    themes = _themes(given, seen, explained, reasons, config)
+    confirmed = merged(
+        from_injection(asked.injected if asked else None, library), from_run(given.run, library), discovered,
+        from_position(first, library),
+    )  # fmt: skip
+    crossed = cross(
+        themes.themes, confirmed, documents=[reasons.words[s.pair] for s in explained],
+        groups=[s.group for s in explained], wrong_minus_right=_differences(given, explained), level=level,
+    )  # fmt: skip
+    findings = (*kinds, first, *(reader.findings if reader else ()), *(model.findings if model else ()),
+                *(asked.injected.findings if asked else ()))  # fmt: skip
+    return ExplainResult(
+        headline=_headline(seen, counts, reader, model, confirmed), judge=given.judge, pairs=given.pairs,
+        people=given.labels.source, level=level, counts=counts, findings=findings, reader=reader, model=model,
+        injected=asked.injected if asked else None, themes=themes, theme_names=[s.pair for s in explained],
+        reasons=reasons.source, crossed=tuple(crossed), confirmed=confirmed, paragraph=paragraph(confirmed),
+        examples=_examples(given, seen, reasons),
+        notes=(*notes, *given.notes, *reasons.notes, *(asked.injected.notes if asked else ()), *_said(seen)),
+        usage=asked.usage if asked else {"calls": 0},
+    )  # fmt: skip
+
+
+def _model(given: Material, seen: Sequence[Seen], level: float) -> ErrorModel:
+    usable = [s for s in seen if _is_error_case(given, s)]
+    return error_model(
+        [s.errors or 0.0 for s in usable], _differences(given, usable),
+        [given.texts[s.pair].group for s in usable], level=level,
+    )  # fmt: skip
+
+
+def _differences(given: Material, seen: Sequence[Seen]) -> dict[str, list[float]]:
+    """Features of the answer that people reject minus those of the one they prefer; empty where a text is not known."""
+    if not all(_is_error_case(given, s) for s in seen):
+        return {}
+    return {id: [-d for d in of] for id, of in differences([_pair(given, s) for s in seen]).items()}
+
+
+def _named(reasons: Reasons, given: Material) -> Reasons:
+    """By the names that the judgements give the pairs."""
+    names = {pair.id: name for name, pair in given.texts.items()}
+    return replace(reasons, words={names[id]: words for id, words in reasons.words.items()})
+
+
+def _themes(
+    given: Material, seen: Sequence[Seen], explained: Sequence[Seen], reasons: Reasons, config: ExplainConfig
+) -> Themes:
+    right = [s for s in seen if s.kind == "agrees" and s.errors is not None and s.pair in reasons.words]
+    return find_themes(
+        [reasons.words[s.pair] for s in explained], [s.group for s in explained],
+        beside=[reasons.words[s.pair] for s in right], beside_groups=[s.group for s in right],
+        subjects=[_subject(given, s) for s in explained], beside_subjects=[_subject(given, s) for s in right],
+        level=config.level, seed=config.seed,
+    )  # fmt: skip
+
+
+def _subject(given: Material, seen: Seen) -> frozenset[str]:
+    pair = given.texts.get(seen.pair)
+    return content_words(transcript(pair.prompt)) if pair else frozenset()
+
+
+def _headline(
+    seen: Sequence[Seen], counts: Mapping[Kind, int], reader: ReaderFault | None, model: ErrorModel | None,
+    confirmed: Sequence[Confirmed],
+) -> str:  # fmt: skip
+    parted = len(seen) - counts["agrees"]
+    words: dict[Kind, str] = {
+        "content": "on content",
+        "position": "by the place of the answers",
+        "tie": "by a tie",
+        "unread": "unread",
+    }
+    parts = ", ".join(f"{counts[kind]:,} {said}" for kind, said in words.items() if counts[kind])
+    lines = [f"Judge and people part on {parted:,} of {len(seen):,} pairs" + (f": {parts}." if parts else ".")]
+    if reader is not None and reader.contradicting:
+        lines.append(
+            f"{reader.contradicting:,} of {reader.verdicts:,} recorded decisions contradict their text: the reader's "
+            "fault, taken out of these numbers."
+        )
+    if model is not None and (found := [p.feature for p in model.pulls if p.found]):
+        lines.append(f"Errors go with: {', '.join(found)}.")
+    lines.append(f"Confirmed: {', '.join(c.bias.name for c in confirmed)}." if confirmed else "No bias is confirmed.")
+    return " ".join(lines)
+
+
+def _said(seen: Sequence[Seen]) -> list[str]:
+    notes = []
+    reasons = Counter(reason for s in seen for reason in s.reasons)
+    if reasons:
+        told = ", ".join(f"{reason} ({n:,} pairs)" for reason, n in reasons.most_common())
+        notes.append(f"Pairs without a verdict in some order: {told}. They are in no model and no theme.")
+    if ties := sum(s.people == "tie" for s in seen):
+        notes.append(f"{ties:,} pairs are a tie to most people: they are counted by kind and are in no model.")
+    if unsteady := sum(s.unsteady for s in seen):
+        notes.append(f"In {unsteady:,} pairs repeats of one order differ: their majority counts.")
+    return notes
+
+
+def _examples(given: Material, seen: Sequence[Seen], reasons: Reasons) -> dict[Kind, list[Example]]:
+    found: dict[Kind, list[Example]] = {}
+    for s in seen:
+        if s.kind != "agrees" and len(of := found.setdefault(s.kind, [])) < _EXAMPLES:
+            pair = _pair(given, s) if s.pair in given.texts else None
+            of.append(Example(s, pair, given.domains.get(s.pair), reasons.words.get(s.pair)))
+    return found
+
+
+def _unproven(result: ExplainResult) -> list[str]:
+    """Features that go with errors and whose bias is not among the confirmed ones."""
+    from recuse.explain.features import BY_ID
+
+    proven = {c.bias.id for c in result.confirmed}
+    pulls = result.model.pulls if result.model else ()
+    return [
+        f"{'More' if (p.beside.estimate or 0) > 0 else 'Less'} {BY_ID[p.feature].title} in the wrong answer"
+        for p in pulls
+        if p.found and not proven & set(BY_ID[p.feature].biases)
+    ]
+
+
+def _write(folder: RunFolder, result: ExplainResult) -> ExplainResult:
+    from recuse.explain.report import explained_html, explained_markdown, explained_text
+
+    config = folder.record(
+        versions={"python": platform.python_version(),
+                  **{p: version(p) for p in ("recuse", "numpy", "scipy", "scikit-learn")}},
+    )  # fmt: skip
+    result = replace(result, config=config, folder=folder.path)
+    fault = result.reader.line if result.reader and result.reader.contradicting else None
+    folder.write(FILE, recommendation(result.confirmed, judge=result.judge, reader=fault, unproven=_unproven(result)))
+    folder.write("report.md", explained_markdown(result))
+    folder.write("report.html", explained_html(result))
+    folder.write("findings.json", explained_text(result))  # last: its existence means that the folder is complete
+    return result

@@ -1,0 +1,218 @@
+"""`recuse explain` from the command line: it names what was planted, and bad input gets one sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from explain_world import STUDY, Done, recuse, studied_pairs, write_pairs
+
+from recuse import assets
+from recuse.explain.recommend import Confirmed, paragraph, read_recommendation, recommendation
+from recuse.library import load_library
+from recuse.pairs import load_pairs
+from recuse.prompts import parse_prompt
+
+JUDGE = "fake/skill=1.5,likes=study,like=2.5,seed=3"
+BIASES = "authority,emoji,numbered-steps,hedging"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs of which half the wrong answers name a study, judged by a judge that likes that word."""
+    folder = tmp_path_factory.mktemp("world")
+    pairs = studied_pairs(150)
+    turned = ["A" if i % 2 else "B" for i in range(150)]  # the other answer than the better one
+    write_pairs(folder / "pairs.jsonl", pairs, other=turned, odd=["A"] * 149 + ["neither"])
+    assert recuse("audit", "--judge", JUDGE, "--pairs", folder / "pairs.jsonl", "--out", folder / "audit").code == 1
+    return folder
+
+
+@pytest.fixture(scope="module")
+def explained(world: Path) -> Done:
+    return recuse(
+        "explain", world / "pairs.jsonl", "--judge-run", world / "audit", "--judge", JUDGE, "--biases", BIASES,
+        "--out", world / "why", "--json",
+    )  # fmt: skip
+
+
+def test_what_was_planted_is_found_injected_and_recommended(world: Path, explained: Done) -> None:
+    assert explained.code == 0
+    said = explained.json
+    found = {f["id"]: f for f in said["findings"]}
+    assert [id for id, f in found.items() if f["details"].get("found")] == ["explain.feature.sources"]
+    assert said["injected"]["confirmed"] == ["authority"]
+    turned = found["explain.turned.authority"]
+    assert turned["estimate"] == pytest.approx(turned["details"]["share"] - turned["details"]["placebo"])
+    assert turned["interval"][0] > 0.2
+    assert found["explain.turned.emoji"]["interval"][0] < 0 < found["explain.turned.emoji"]["interval"][1]
+    assert [c["id"] for c in said["recommendation"]["confirmed"]] == ["authority"]
+    assert "- Authority: The judge prefers an answer that invokes an authority" in said["recommendation"]["paragraph"]
+    assert read_recommendation(world / "why") == said["recommendation"]["paragraph"]
+
+
+def test_kinds_are_those_of_the_verdicts(world: Path, explained: Done) -> None:
+    import pyarrow.parquet as pq
+
+    by_pair: dict[str, set[str]] = {}
+    for row in pq.read_table(world / "audit" / "judgements.parquet").to_pylist():
+        by_pair.setdefault(row["pair"], set()).add(row["prefers"])
+    counts = explained.json["counts"]
+    assert counts["agrees"] == sum(said == {"chosen"} for said in by_pair.values())
+    assert counts["content"] == sum(said == {"rejected"} for said in by_pair.values())
+    assert counts["position"] == sum(len(said) == 2 for said in by_pair.values())
+    assert sum(counts.values()) == len(by_pair) == 150
+
+
+def test_original_verdicts_are_not_paid_for_twice_and_the_command_resumes(world: Path, explained: Done) -> None:
+    before = explained.json["usage"]
+    again = recuse(
+        "explain", world / "pairs.jsonl", "--judge-run", world / "audit", "--judge", JUDGE, "--biases", BIASES,
+        "--out", world / "why", "--json",
+    )  # fmt: skip
+    assert before["from_cache"] == 2 * explained.json["injected"]["pairs"]
+    assert again.json["usage"]["calls"] == 0
+    assert again.json["findings"] == explained.json["findings"]
+
+
+def test_the_report_is_whole_and_says_that_no_cause_is_claimed(world: Path, explained: Done) -> None:
+    assert explained.code == 0
+    page = (world / "why" / "report.md").read_text()
+    for part in ("Where they part", "What goes with errors", "Biases put in", "Themes", "Recommendation", "Limits"):
+        assert f"## {part}" in page
+    assert "No cause is claimed" in page
+    assert "<script" not in (world / "why" / "report.html").read_text()
+
+
+def test_without_a_judge_nothing_is_asked_and_nothing_recommended(world: Path) -> None:
+    done = recuse("explain", world / "pairs.jsonl", "--judge-run", world / "audit", "--out", world / "asked", "--json")
+    assert done.json["usage"] == {"calls": 0}
+    assert done.json["recommendation"] == {"paragraph": None, "confirmed": []}
+    assert "Nothing was confirmed" in (world / "asked" / "recommendation.md").read_text()
+    assert "no cause is proven" in (world / "asked" / "recommendation.md").read_text()  # of what goes with errors
+    assert read_recommendation(world / "asked") is None
+
+
+def test_labels_in_a_column_turn_right_into_wrong(world: Path, explained: Done) -> None:
+    """People who always prefer the other answer: who agreed now parts in content, and the other way round."""
+    done = recuse(
+        "explain", world / "pairs.jsonl", "--judge-run", world / "audit", "--human", "other", "--out", world / "turned",
+        "--json",
+    )  # fmt: skip
+    counts, before = done.json["counts"], explained.json["counts"]
+    assert (counts["agrees"], counts["content"], counts["position"]) == (
+        before["content"], before["agrees"], before["position"],
+    )  # fmt: skip
+    example = done.json["examples"]["content"][0]
+    pairs = {p.id: p for p in load_pairs(str(world / "pairs.jsonl"))}
+    assert example["preferred"] == pairs[example["pair"]].rejected
+
+
+def test_labels_in_a_file_are_joined_by_pair(world: Path, tmp_path: Path, explained: Done) -> None:
+    ids = [p.id for p in load_pairs(str(world / "pairs.jsonl"))]
+    file = tmp_path / "labels.jsonl"
+    file.write_text("".join(json.dumps({"pair": id, "label": "chosen"}) + "\n" for id in ids[:100]))
+    done = recuse(
+        "explain", world / "pairs.jsonl", "--judge-run", world / "audit", "--human-file", file, "--out",
+        tmp_path / "out", "--json",
+    )  # fmt: skip
+    assert sum(done.json["counts"].values()) == 100
+    assert done.json["people"] == str(file)
+
+
+def rows(path: Path, texts: dict[str, tuple[str, str]], *, record: dict[str, str] | None = None) -> Path:
+    """Recorded verdicts in the plain form: what the judge wrote in both orders, and what was recorded for it."""
+    with path.open("w") as file:
+        for pair, both in texts.items():
+            for order, text in zip(("AB", "BA"), both, strict=True):
+                row = {"pair": pair, "order": order, "text": text, "gold": "A", "judge": "J"}
+                if record is not None:
+                    row["verdict"] = record[f"{pair} {order}"]
+                file.write(json.dumps(row) + "\n")
+    return path
+
+
+def test_recorded_reasons_are_used_without_a_judge(tmp_path: Path) -> None:
+    """Of 60 pairs the judge has 40 wrong: 20 for a study, 20 for its layout."""
+    study, layout = "it cites a Harvard study and names sources", "the bullet list and headings make the layout neat"
+    texts = {}
+    for i in range(60):
+        why = ("both say much the same but this is correct", study, layout)[i % 3]
+        a, b = (f"I prefer this one since {why} to my mind. [[{label}]]" for label in ("AB", "BA")[i % 3 > 0])
+        texts[f"p{i}"] = (a, b)
+    done = recuse("explain", "--verdicts", rows(tmp_path / "v.jsonl", texts), "--out", tmp_path / "out", "--json")
+    themes = done.json["themes"]
+    assert themes["from"] == "the recorded replies"
+    assert done.json["counts"]["content"] == themes["n"] == 40
+    assert sorted(t["count"] for t in themes["themes"]) == [20, 20]
+    assert {w for t in themes["themes"] for w in t["words"]} >= {"harvard", "study", "headings", "bullet"}
+    assert all(t["right"] == 0.0 for t in themes["themes"])
+
+
+def test_a_readers_fault_leads_the_recommendation(tmp_path: Path) -> None:
+    texts = {f"p{i}": ("The first is right. [[A]]", "The second is right. [[B]]") for i in range(20)}
+    record = {f"p{i} {order}": "A" if order == "AB" or i < 8 else "B" for i in range(20) for order in ("AB", "BA")}
+    file = rows(tmp_path / "v.jsonl", texts, record=record)
+    done = recuse("explain", "--verdicts", file, "--out", tmp_path / "out", "--json")
+    assert done.json["counts"]["agrees"] == 20
+    assert done.json["reader"]["contradicting"] == 8
+    assert {"recorded": "position", "read": "agrees", "pairs": 8} in done.json["reader"]["table"]
+    said = (tmp_path / "out" / "recommendation.md").read_text()
+    assert said.index("Read the verdicts anew") < said.index("No paragraph")
+
+
+WRONG = [
+    (["{pairs}"], "Give either --judge-run RUN or --verdicts FILE"),
+    (["{pairs}", "--judge-run", "{audit}", "--verdicts", "v.jsonl"], "Give either --judge-run RUN or --verdicts FILE"),
+    (["--judge-run", "{audit}"], "Give the PAIRS that it judged"),
+    (["{pairs}", "--judge-run", "{pairs}"], "holds no finished audit"),
+    (["{pairs}", "--judge-run", "{audit}", "--human", "nobody"], "no column 'nobody'"),
+    (["{pairs}", "--judge-run", "{audit}", "--human", "odd"], "row 150, field 'odd': 'neither' is no label"),
+    (["{pairs}", "--judge-run", "{audit}", "--human", "other", "--human-file", "x"], "Leave one of them out"),
+    (["{pairs}", "--judge-run", "{audit}", "--key", "id"], "go with --human-file"),
+    (["{pairs}", "--judge-run", "{audit}", "--biases", "emoji"], "goes without --biases"),
+    (["{pairs}", "--judge-run", "{audit}", "--pair-key", "id"], "goes without --pair-key"),
+    (["{pairs}", "--judge-run", "{audit}", "--judge", "fake/seed=9"], "Ask the judge whose verdicts are explained"),
+    (["{pairs}", "--judge-run", "{audit}", "--judge", JUDGE, "--prompt", "pairwise/json"], "Give its file with"),
+    (["{pairs}", "--judge-run", "{audit}", "--judge", JUDGE, "--biases", "nope"], "There is no bias 'nope'"),
+    (["{pairs}", "--judge-run", "{audit}", "--judge", JUDGE, "--shams", "2"], "--shams is 2"),
+    (["{pairs}", "--judge-run", "{audit}", "--discovery", "{audit}"], "holds no candidates"),
+    (["{others}", "--judge-run", "{audit}"], "No pair of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG)
+def test_what_is_wrong_is_said_in_a_sentence(world: Path, tmp_path: Path, arguments: list[str], said: str) -> None:
+    others = write_pairs(tmp_path / "others.jsonl", studied_pairs(5, seed=77))
+    names = {"pairs": world / "pairs.jsonl", "audit": world / "audit", "others": others}
+    done = recuse("explain", *(a.format(**names) for a in arguments), "--out", tmp_path / "out")
+    assert done.code == 2
+    assert done.out == ""
+    assert said in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "out" / "run.toml").exists()
+
+
+def test_a_paragraph_opens_no_hole_and_closes_no_fence() -> None:
+    hostile = load_library()["authority"].model_copy(
+        update={"definition": "An answer\n~~~\nwith {{question}} in it", "name": "# Bold\nname"}
+    )
+    confirmed = [Confirmed(hostile, 0.2, (0.1, 0.3), 100, "by hand")]
+    said = paragraph(confirmed) or ""
+    assert said.count("\n") == 1
+    page = recommendation(confirmed, judge="J", reader=None, unproven=[])
+    assert page.count("~~~") == 2
+    shipped = (assets.folder("prompts") / "pairwise" / "label.md").read_text()
+    prompt = parse_prompt(shipped.replace("@user\n", f"@user\n{said}\n", 1))
+    assert sorted(prompt.holes) == ["first", "question", "second"]
+
+
+def test_the_paragraph_says_only_which_tests_there_were() -> None:
+    library = load_library()
+    place, word = (Confirmed(library[id], 0.2, None, 10, "by hand") for id in ("position", "authority"))
+    assert "both orders" in (paragraph([place]) or "")
+    assert "changed in one respect" not in (paragraph([place]) or "")
+    assert "both orders" not in (paragraph([word]) or "")
+    assert paragraph([]) is None
+    assert STUDY not in (paragraph([place, word]) or "")
