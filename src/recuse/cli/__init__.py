@@ -17,7 +17,9 @@ from recuse.cli.calibrate import calibrate
 from recuse.cli.compare import compare
 from recuse.cli.discover import discover
 from recuse.cli.export import export
+from recuse.cli.explain import explain
 from recuse.cli.gate import gate
+from recuse.cli.harden import harden
 from recuse.cli.ledger import ledger
 from recuse.cli.library import library
 from recuse.cli.parse import parse
@@ -33,8 +35,10 @@ app = typer.Typer(
 )
 app.command()(audit)
 app.command()(blind)
+app.command()(explain)
 app.command()(compare)
 app.command()(gate)
+app.command()(harden)
 app.command()(parse)
 app.command()(report)
 app.add_typer(calibrate, name="calibrate")
