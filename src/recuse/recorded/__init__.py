@@ -13,7 +13,8 @@ from recuse.recorded.entry import Entry, Preset, judgement, shown
 from recuse.recorded.ordering import check, renumber
 from recuse.recorded.plain import default_spec, plain
 from recuse.recorded.presets import PRESETS
-from recuse.recorded.rows import Row, read_rows
+from recuse.recorded.results import read_verdicts
+from recuse.recorded.rows import Row
 from recuse.recorded.select import only, parse_where, select
 from recuse.types import Judgement, Verdict
 from recuse.verdict.spec import Spec
@@ -87,7 +88,7 @@ def load_recorded(
 
     Raises InputError for a file or row that cannot be used and UsageError for a choice that selects none or too much.
     """
-    found, content = read_rows(path)
+    found, content, told = read_verdicts(path)
     spec = default_spec(text_format) if isinstance(text_format, str) else text_format
     presets = {**PRESETS, "plain": plain(spec)}
     name = format or _recognise(found, presets)
@@ -105,8 +106,8 @@ def load_recorded(
     entries = [preset.entry(row) for row in chosen]
     check(entries)
     entries, renumbered = renumber(entries)
-    notes = [*preset.notes, *renumbered]
-    if left_out := len(found) - len({row.number for row in derived}):
+    notes = [*preset.notes, *told, *renumbered]
+    if left_out := len({row.number for row in found} - {row.number for row in derived}):
         notes.append(f"{left_out} rows of the file are no verdicts on pairs.")
     picked = [_pick(entry, reading) for entry in entries]
     notes += _fallbacks(entries, reading, name)

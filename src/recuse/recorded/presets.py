@@ -10,7 +10,10 @@ from dataclasses import replace
 
 from recuse.assets import digest
 from recuse.prompts import canonical
+from recuse.recorded.deepeval import DEEPEVAL
 from recuse.recorded.entry import TRUTH, Entry, Gold, Preset, by_score, decided, reread, shown
+from recuse.recorded.inspect_log import INSPECT
+from recuse.recorded.promptfoo import PROMPTFOO
 from recuse.recorded.rows import Row
 from recuse.types import Finish, Outcome
 from recuse.verdict.spec import Spec
@@ -294,4 +297,7 @@ PRESETS: Mapping[str, Preset] = {
         entry=_mt_bench,
         derive=_mt_bench_columns,
     ),
+    "promptfoo": PROMPTFOO,
+    "deepeval": DEEPEVAL,
+    "inspect": INSPECT,
 }
