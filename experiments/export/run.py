@@ -20,6 +20,7 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+from recuse.cli.common import stoppable
 from recuse.export.benchmark import export_benchmark
 from recuse.export.config import ExportConfig, plan_export
 from recuse.pairs import load_pairs
@@ -51,8 +52,8 @@ def main() -> None:
     biases = () if run else BIASES
     plan = plan_export(ExportConfig((judge,), out, run=run, biases=biases, unfiltered=UNFILTERED, work=work))
     try:
-        with Phases() as phases:
-            done = export_benchmark(plan, watch=phases.update)
+        with Phases() as phases, stoppable() as stop:  # Ctrl-C waits for the calls in flight
+            done = export_benchmark(plan, watch=phases.update, stop=stop)
     finally:
         plan.close()
     print(done.headline)
