@@ -45,6 +45,17 @@ def test_a_judge_without_a_reader_fault_is_left_as_it_is(data_dir: Path, tmp_pat
     assert said["counts"]["agrees"] > 300
 
 
+def test_a_failed_request_that_was_read_as_a_vote_is_the_readers_fault(data_dir: Path, tmp_path: Path) -> None:
+    """AMEL: the record has a vote for each of the 668 rows whose text is an HTTP error; 132 are as recorded."""
+    done = recuse(
+        "explain", "--verdicts", data_dir / "judge_outputs" / "amel_llmbar_natural_swapped_repeats.jsonl.gz",
+        "--where", "judge=claude-haiku-4-5", "--where", "regime=batched", "--out", tmp_path / "out", "--json",
+    )  # fmt: skip
+    reader = done.json["reader"]
+    assert (reader["verdicts"], reader["contradicting"], reader["one_sided"]) == (800, 0, 668)
+    assert "in 668 more only one of the two names any" in reader["line"]
+
+
 def test_chatgpt_goes_by_length_beside_every_other_feature(data_dir: Path, tmp_path: Path) -> None:
     """LLMBar's wrong answers are the longer ones by design, and weak judges are known to fall for them."""
     said = explained(data_dir, tmp_path / "out", "ChatGPT", data_dir / "llmbar" / "llmbar_419.jsonl")

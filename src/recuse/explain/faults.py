@@ -36,20 +36,25 @@ class ReaderFault:
     moved: frozenset[str]  # pairs with a contradicting verdict
 
     @property
+    def faults(self) -> int:
+        return self.contradicting + self.one_sided
+
+    @property
     def line(self) -> str:
         """What the fault comes to, in one sentence or two."""
-        if not self.contradicting:
+        if not self.faults:
             return f"All {self.verdicts:,} recorded decisions that can be checked say what their text says."
         by = {f.id: f.estimate or 0.0 for f in self.findings}
         counts = {(old, new): n for old, new, n in self.table}
         kept = counts.get(("position", "position"), 0)
         recorded = sum(n for (old, _), n in counts.items() if old == "position")
         hidden = sum(n for (_, new), n in counts.items() if new == "position") - kept
+        alone = f", and in {self.one_sided:,} more only one of the two names any" if self.one_sided else ""
         return (
-            f"{self.contradicting:,} of {self.verdicts:,} recorded decisions contradict their text: a fault of the "
-            f"reader, not of the judge. As recorded the verdict goes with the place in {recorded:,} of {self.pairs:,} "
-            f"pairs: {recorded - kept:,} of these are the reader's doing, {kept:,} the judge's, and in {hidden:,} "
-            f"more the reader hid it. The same outcome in both orders: {by['explain.consistency.recorded']:.3f} as "
+            f"{self.contradicting:,} of {self.verdicts:,} recorded decisions contradict their text{alone}: a fault of "
+            f"the reader, not of the judge. As recorded the verdict goes with the place in {recorded:,} of "
+            f"{self.pairs:,} pairs: {recorded - kept:,} of these are the reader's doing, {kept:,} the judge's, and in "
+            f"{hidden:,} more the reader hid it. The same outcome in both orders: {by['explain.consistency.recorded']:.3f} as "
             f"recorded, {by['explain.consistency.read']:.3f} as the texts say."
         )
 

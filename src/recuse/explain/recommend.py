@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +10,10 @@ from recuse.calibration.runs import Run
 from recuse.errors import UsageError
 from recuse.explain.inject import Injected
 from recuse.library import Bias, load_library
-from recuse.report.text import interval, number
 from recuse.types import Finding
 
 FILE = "recommendation.md"
 POSITION = "position"  # the bias that is measured by showing answers in both orders
-_FENCE = "~~~"
-_PARAGRAPH = re.compile(rf"^{_FENCE}text\n(.*?)^{_FENCE}$", re.MULTILINE | re.DOTALL)
 _CHANGED = "wrong answers were changed in one respect"
 _PLACED = "the same answers were shown in both orders"
 _OPENING = (
@@ -117,41 +113,9 @@ def paragraph(confirmed: Sequence[Confirmed]) -> str | None:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split()).replace("{{", "{ {").replace("}}", "} }").replace(_FENCE, "~ ~ ~")
+    return " ".join(text.split()).replace("{{", "{ {").replace("}}", "} }")
 
 
-def recommendation(confirmed: Sequence[Confirmed], *, judge: str, reader: str | None, unproven: Sequence[str]) -> str:
-    """`recommendation.md`. `reader`: what the reader of verdicts did wrong; `unproven`: what goes with errors only."""
-    from recuse.report.markdown_parts import bullets, escape, table
-
-    parts = [f"# Recommendation for {escape(judge)}"]
-    if reader:
-        parts += ["## Read the verdicts anew first", escape(reader, limit=2000),
-                  "No words to the judge mend that: replace the reader, then look at what remains."]  # fmt: skip
-    said = paragraph(confirmed)
-    if said is None:
-        parts += ["## No paragraph", "Nothing was confirmed on this judge, so nothing is recommended for its prompt."]
-    else:
-        rows = [
-            [escape(c.bias.name), f"{number(c.effect)}" + (f" {interval(c.interval)}" if c.interval else ""),
-             f"{c.n:,}", escape(c.how)]
-            for c in confirmed
-        ]  # fmt: skip
-        parts += ["## Paragraph for the judge's prompt", f"{_FENCE}text\n{said}\n{_FENCE}",
-                  "## What it rests on", table(("Bias", "Effect", "Pairs", "How it was proven"), rows),
-                  "Whether the paragraph helps was not measured: `recuse harden` does that."]  # fmt: skip
-    if unproven:
-        parts += ["## Not in the paragraph", "These go with errors, and no cause is proven:", bullets(unproven)]
-    return "\n\n".join(parts) + "\n"
-
-
-def read_recommendation(path: Path) -> str | None:
-    """The paragraph in a `recommendation.md` or the folder that holds one; None where it recommends none.
-
-    Raises UsageError where there is no such file.
-    """
-    file = path / FILE if path.is_dir() else path
-    if not file.is_file():
-        raise UsageError(f"There is no {FILE} at {path}.", hint="Give the folder of a `recuse explain` run.")
-    found = _PARAGRAPH.search(file.read_text(encoding="utf-8"))
-    return found[1].rstrip("\n") if found else None
+def recommendation(said: str, *, judge: str) -> str:
+    """`recommendation.md`: a heading and the paragraph, as a variants file of `recuse harden` takes it."""
+    return f"# Recommendation for {' '.join(judge.split())}\n\n{said}\n"

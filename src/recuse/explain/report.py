@@ -13,7 +13,8 @@
                         "difference": [low, high] | null, "examples": [{"pair": str, "text": str}]}, ...]},
  "crossed": [{"theme": str, "bias": str, "by": str, "share": number, "others": number | null,
               "interval": [low, high] | null, "n": int}, ...],
- "recommendation": {"paragraph": str | null, "confirmed": [{"id", "name", "effect", "interval", "n", "how"}, ...]},
+ "recommendation": {"paragraph": str | null, "confirmed": [{"id", "name", "effect", "interval", "n", "how"}, ...],
+                       "unproven": [str, ...]},
  "examples": {kind: [...]}, "limits": [...], "notes": [...], "usage": {...}, "config": {...}}
 """
 
@@ -41,6 +42,7 @@ _INJECTED = ("Bias", "Turned into the error", "By its placebo", "Difference", "E
 _READER = ("As recorded", "As the text says", "Pairs")
 
 Rows = list[list[str]]
+Section = tuple[str, list[str], list[tuple[Sequence[str], Rows]], list[str]]
 
 
 def explained_markdown(result: ExplainResult) -> str:
@@ -55,7 +57,8 @@ def explained_markdown(result: ExplainResult) -> str:
                 parts.append(md.table([md.escape(h) for h in head], [[md.escape(c) for c in row] for row in rows]))
         if tail:
             parts.append(md.bullets(tail))
-    parts += ["## Recommendation", *_recommended(result)]
+    if result.paragraph is not None:
+        parts.append("\n>\n".join(f"> {md.escape(line, limit=2000)}" for line in result.paragraph.split("\n")))
     parts += ["## Limits", md.bullets(result.limits), *md.section("## Notes", md.bullets(result.notes)),
               "## Configuration", md.block(text.toml(result.config))]  # fmt: skip
     return "\n\n".join(parts) + "\n"
@@ -73,7 +76,7 @@ def explained_html(result: ExplainResult) -> str:
         sections.append(html_parts.section(heading, f"part{i}", body + "\n" + html_parts.bullets(tail)))
     paragraph = html_parts.block(result.paragraph or "", "paragraph for the judge's prompt")
     sections += [
-        html_parts.section("Recommendation", "recommendation", paragraph or f"<p>{_NOTHING}</p>"),
+        html_parts.section("Paragraph for the judge's prompt", "paragraph", paragraph),
         html_parts.section("Limits", "limits", html_parts.bullets(result.limits)),
         html_parts.section("Notes", "notes", html_parts.bullets(result.notes)),
         html_parts.section("Configuration", "config", html_parts.block(text.toml(result.config), "configuration")),
@@ -82,13 +85,27 @@ def explained_html(result: ExplainResult) -> str:
     return html_parts.page(f"Disagreements of {result.judge}", "\n".join(s for s in sections if s), style=style)
 
 
-_NOTHING = "Nothing was confirmed on this judge, so nothing is recommended for its prompt."
-
-
-def _recommended(result: ExplainResult) -> list[str]:
+def _recommended(result: ExplainResult) -> Section:
+    """What was proven, the paragraph apart; the tables and the page show that as a block."""
+    lines, reader = [], result.reader
+    if reader is not None and reader.faults:
+        lines.append(
+            "First read the verdicts anew: no words to the judge mend a fault of the reader. What is recommended rests "
+            "on the verdicts as their texts say."
+        )
     if result.paragraph is None:
-        return [_NOTHING]
-    return [md.escape(line, limit=2000) for line in result.paragraph.split("\n")]
+        lines.append("Nothing was confirmed on this judge, so nothing is recommended for its prompt.")
+    else:
+        lines.append(
+            "The paragraph below is in recommendation.md. Whether it helps was not measured: `recuse harden` does."
+        )
+    rows = [
+        [c.bias.name, text.estimate(Finding("", "", c.effect, c.interval)), f"{c.n:,}", c.how] for c in result.confirmed
+    ]
+    unproven = [
+        f"Not in the paragraph, since it goes with errors and no cause is proven: {u}." for u in result.unproven
+    ]
+    return "Recommendation", lines, [(("Bias", "Effect", "Pairs", "How it was proven"), rows)], unproven
 
 
 def _facts(result: ExplainResult) -> dict[str, str]:
@@ -98,16 +115,13 @@ def _facts(result: ExplainResult) -> dict[str, str]:
     }  # fmt: skip
 
 
-Section = tuple[str, list[str], list[tuple[Sequence[str], Rows]], list[str]]
-
-
 def _sections(result: ExplainResult) -> list[Section]:
     """Heading, sentences, tables (head and cells), bullets; nothing escaped yet."""
     sections = [_kinds(result)]
     sections += [_reader(result)] if result.reader else []
     sections += [_features(result)] if result.model else []
     sections += [_injected(result)] if result.injected else []
-    sections += [_themes(result), _examples(result)]
+    sections += [_themes(result), _examples(result), _recommended(result)]
     return sections
 
 
@@ -257,6 +271,7 @@ def explained_json(result: ExplainResult) -> dict[str, Any]:
                 {"id": c.bias.id, "name": c.bias.name, "effect": c.effect, "interval": c.interval, "n": c.n,
                  "how": c.how} for c in result.confirmed
             ],
+            "unproven": list(result.unproven),
         },
         "examples": {kind: [_example_json(e) for e in of] for kind, of in result.examples.items()},
         **{name: getattr(result, name) for name in ("limits", "notes", "usage", "config")},

@@ -54,7 +54,8 @@ class ExplainResult:
     reasons: str  # where the explanations are from
     crossed: tuple[Cell, ...]
     confirmed: tuple[Confirmed, ...]
-    paragraph: str | None
+    paragraph: str | None  # for the judge's prompt; None: nothing is confirmed
+    unproven: tuple[str, ...]  # what goes with errors, without proof of a cause
     examples: Mapping[Kind, Sequence[Example]]
     notes: tuple[str, ...]
     usage: Mapping[str, Any]

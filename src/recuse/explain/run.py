@@ -14,7 +14,7 @@ from typing import Any
 from recuse.explain.cases import KINDS, Kind, Seen, compare
 from recuse.explain.crossed import cross
 from recuse.explain.faults import FIRST, ReaderFault, first_finding, reader_fault
-from recuse.explain.features import content_words, differences
+from recuse.explain.features import BY_ID, content_words, differences
 from recuse.explain.further import Asked, Asking, ask_further, plan_asking
 from recuse.explain.material import Material, Source, gather
 from recuse.explain.model import ErrorModel, error_model
@@ -144,6 +144,7 @@ def _result(
         people=given.labels.source, level=level, counts=counts, findings=findings, reader=reader, model=model,
         injected=asked.injected if asked else None, themes=themes, theme_names=[s.pair for s in explained],
         reasons=reasons.source, crossed=tuple(crossed), confirmed=confirmed, paragraph=paragraph(confirmed),
+        unproven=_unproven(model, confirmed),
         examples=_examples(given, seen, reasons),
         notes=(*notes, *given.notes, *reasons.notes, *(asked.injected.notes if asked else ()), *_said(seen)),
         usage=asked.usage if asked else {"calls": 0},
@@ -201,9 +202,9 @@ def _headline(
     }
     parts = ", ".join(f"{counts[kind]:,} {said}" for kind, said in words.items() if counts[kind])
     lines = [f"Judge and people part on {parted:,} of {len(seen):,} pairs" + (f": {parts}." if parts else ".")]
-    if reader is not None and reader.contradicting:
+    if reader is not None and reader.faults:
         lines.append(
-            f"{reader.contradicting:,} of {reader.verdicts:,} recorded decisions contradict their text: the reader's "
+            f"{reader.faults:,} of {reader.verdicts:,} recorded decisions are not what their text says: the reader's "
             "fault, taken out of these numbers."
         )
     if model is not None and (found := [p.feature for p in model.pulls if p.found]):
@@ -234,17 +235,14 @@ def _examples(given: Material, seen: Sequence[Seen], reasons: Reasons) -> dict[K
     return found
 
 
-def _unproven(result: ExplainResult) -> list[str]:
+def _unproven(model: ErrorModel | None, confirmed: Sequence[Confirmed]) -> tuple[str, ...]:
     """Features that go with errors and whose bias is not among the confirmed ones."""
-    from recuse.explain.features import BY_ID
-
-    proven = {c.bias.id for c in result.confirmed}
-    pulls = result.model.pulls if result.model else ()
-    return [
+    proven = {c.bias.id for c in confirmed}
+    return tuple(
         f"{'More' if (p.beside.estimate or 0) > 0 else 'Less'} {BY_ID[p.feature].title} in the wrong answer"
-        for p in pulls
+        for p in (model.pulls if model else ())
         if p.found and not proven & set(BY_ID[p.feature].biases)
-    ]
+    )
 
 
 def _write(folder: RunFolder, result: ExplainResult) -> ExplainResult:
@@ -255,8 +253,10 @@ def _write(folder: RunFolder, result: ExplainResult) -> ExplainResult:
                   **{p: version(p) for p in ("recuse", "numpy", "scipy", "scikit-learn")}},
     )  # fmt: skip
     result = replace(result, config=config, folder=folder.path)
-    fault = result.reader.line if result.reader and result.reader.contradicting else None
-    folder.write(FILE, recommendation(result.confirmed, judge=result.judge, reader=fault, unproven=_unproven(result)))
+    if result.paragraph is None:
+        (folder.path / FILE).unlink(missing_ok=True)
+    else:
+        folder.write(FILE, recommendation(result.paragraph, judge=result.judge))
     folder.write("report.md", explained_markdown(result))
     folder.write("report.html", explained_html(result))
     folder.write("findings.json", explained_text(result))  # last: its existence means that the folder is complete
