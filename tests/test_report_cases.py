@@ -93,7 +93,15 @@ def test_the_data_hold_every_case_and_every_text_once() -> None:
     page = page_of(*cases)
     found = data_of(page)
     assert [row[0] for row in found["cases"]] == [c.pair for c in cases]
-    assert sorted(found["texts"]) == ["Q", "bad words here", "good words here", "the worse answer"]
+    assert sorted(found["texts"]) == [
+        "",
+        "Better answer first",
+        "Q",
+        "Worse answer first",
+        "bad words here",
+        "good words here",
+        "the worse answer",
+    ]
     assert found["domains"] == ["", "law"]
     assert found["arms"] == [""]
     assert page.count('<details class="case">') == 12  # without the script, the first of them

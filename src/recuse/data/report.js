@@ -21,7 +21,7 @@
 
   const source = document.getElementById("case-data");
   if (!source) return;
-  const {cases, texts, orders, arms, domains} = JSON.parse(source.textContent);
+  const {cases, texts, arms, domains} = JSON.parse(source.textContent);
   const find = (name) => document.getElementById("case-" + name);
   const list = find("list"), count = find("count"), pages = find("pages"), filters = find("filters");
   const [back, next] = pages.querySelectorAll("button");
@@ -39,7 +39,7 @@
 
   const named = (row) => ({
     pair: row[0], arm: arms[row[1]], domain: domains[row[2]], outcome: row[3], label: row[4], turned: row[5], gold: row[6],
-    question: row[7], chosen: row[8], rejected: row[9], untouched: row[10], said: row[11], before: row[12],
+    question: row[7], chosen: row[8], rejected: row[9], untouched: row[10], said: row[11],
   });
 
   // Words that only one of two texts has, by their longest common subsequence; null where they are too long.
@@ -113,13 +113,13 @@
 
   function verdicts(c) {
     const repeats = c.said.some((s) => s[1] > 0), p = c.said.some((s) => s[3] !== null);
-    const before = Object.keys(c.before).length > 0;
+    const before = c.said.some((s) => text(s[4]));
     const head = ["Order", repeats && "Call", "Prefers", p && "P(better answer)", before && "Untouched"];
     const column = (name) => { const cell = make("th", "", name); cell.scope = "col"; return cell; };
-    const rows = c.said.map(([order, repeat, says, chance]) => {
-      const first = make("th", "", orders[order]);
+    const rows = c.said.map(([order, repeat, says, chance, untouched]) => {
+      const first = make("th", "", text(order));
       first.scope = "row";
-      const cells = [repeats && String(repeat + 1), text(says), p && (chance || ""), before && (c.before[order] || "")];
+      const cells = [repeats && String(repeat + 1), text(says), p && (chance || ""), before && text(untouched)];
       return make("tr", "", [first, ...cells.filter((cell) => cell !== false).map((cell) => make("td", "short", cell))]);
     });
     const table = make("table", "", [
@@ -135,10 +135,10 @@
   }
 
   function replies(c) {
-    const shown = c.said.flatMap(([order, , , , words]) => words.map((i) => {
+    const shown = c.said.flatMap(([order, , , , , words]) => words.map((i) => {
       const body = make("pre", "text", text(i));
       body.dir = "auto";
-      return [make("h4", "", orders[order]), body];
+      return [make("h4", "", text(order)), body];
     })).flat();
     return shown.length ? [make("details", "reply", [make("summary", "", "Raw replies"), ...shown])] : [];
   }
@@ -190,7 +190,7 @@
 
   function has(row, word) {
     return row[0].toLowerCase().includes(word) || holds(row[7], word) || holds(row[8], word) || holds(row[9], word)
-      || row[11].some((said) => said[4].some((i) => holds(i, word)));
+      || row[11].some((said) => said[5].some((i) => holds(i, word)));
   }
 
   function filter() {

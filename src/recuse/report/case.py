@@ -18,11 +18,8 @@ OUTCOMES: Mapping[Outcome, str] = {
     "steady": "Same answer in both orders",
 }
 _ALONE = {"wrong": "Wrong", "right": "Right", "steady": "Answer A or answer B"}
-ORDERS: Mapping[str, str] = {
-    "AB": "Judge, better answer first",
-    "BA": "Judge, worse answer first",
-    "-": "Judge, each answer alone",
-}
+ORDERS: Mapping[str, str] = {"AB": "Better answer first", "BA": "Worse answer first", "-": "Each answer alone"}
+_PLACES: Mapping[str, str] = {"AB": "Answer A first", "BA": "Answer B first"}  # where nobody knows the better one
 UNTOUCHED = "original"
 
 
@@ -64,6 +61,10 @@ class Case:
         """The outcome in words."""
         alone = {s.order for s in self.said} == {"-"}
         return _ALONE.get(self.outcome, OUTCOMES[self.outcome]) if alone else OUTCOMES[self.outcome]
+
+    def order(self, order: str) -> str:
+        """An order in words."""
+        return ORDERS[order] if self.gold else _PLACES.get(order, ORDERS[order])
 
     @property
     def turned(self) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from recuse.report import marks, text
-from recuse.report.case import ORDERS, OUTCOMES, UNTOUCHED, Case, Said
+from recuse.report.case import OUTCOMES, UNTOUCHED, Case, Said
 from recuse.report.html_parts import data, folded, safe, table
 from recuse.report.result import AuditResult
 
@@ -117,14 +117,25 @@ def _plain(cases: Sequence[Case]) -> dict[str, Any]:
         [
             case.pair, arms.index(case.arm), domains.index(case.domain or ""), case.outcome, case.label,
             int(case.turned), int(case.gold), at(case.question), at(case.chosen), at(case.rejected), at(case.untouched),
-            [[s.order, s.repeat, at(text.preferred(case, s.says)), None if s.p is None else text.number(s.p),
-              [at(reply) for reply in s.replies]] for s in case.said],
-            {order: text.preferred(case, says) for order, says in (case.before or {}).items()},
+            [_one(case, said, at) for said in case.said],
         ]
         for case in cases
     ]  # fmt: skip
     named = ["" if arm == UNTOUCHED else arm for arm in arms]
-    return {"orders": ORDERS, "arms": named, "domains": domains, "cases": rows, "texts": list(texts)}
+    return {"arms": named, "domains": domains, "cases": rows, "texts": list(texts)}
+
+
+def _one(case: Case, said: Said, at: Callable[[str | None], int]) -> list[Any]:
+    """What the judge said once: order, call, what it prefers, P(better answer), what it preferred of the untouched
+    answers, and its words."""
+    return [
+        at(case.order(said.order)), said.repeat, at(text.preferred(case, said.says)),
+        None if said.p is None else text.number(said.p), at(_before(case, said)), [at(words) for words in said.replies],
+    ]  # fmt: skip
+
+
+def _before(case: Case, said: Said) -> str:
+    return text.preferred(case, (case.before or {}).get(said.order, ""))
 
 
 def _arms(cases: Sequence[Case]) -> list[str]:
@@ -216,11 +227,10 @@ def _highlighted(pieces: Sequence[marks.Piece]) -> str:
 
 def _verdicts(case: Case) -> str:
     head = ("Order", "Call", "Prefers", "P(better answer)", "Untouched")
-    before = case.before or {}
     repeats = any(s.repeat for s in case.said)
     rows = [
-        [ORDERS[s.order], str(s.repeat + 1) if repeats else "", safe(text.preferred(case, s.says)),
-         "" if s.p is None else text.number(s.p), safe(text.preferred(case, before.get(s.order, "")))]
+        [case.order(s.order), str(s.repeat + 1) if repeats else "", safe(text.preferred(case, s.says)),
+         "" if s.p is None else text.number(s.p), safe(_before(case, s))]
         for s in case.said
     ]  # fmt: skip
     return table("What the judge said", head, rows) if rows else ""
@@ -228,7 +238,7 @@ def _verdicts(case: Case) -> str:
 
 def _replies(case: Case) -> str:
     shown = [
-        f'<h4>{ORDERS[s.order]}</h4><pre class="text" dir="auto">{safe(reply, marks.LONGEST)}</pre>'
+        f'<h4>{case.order(s.order)}</h4><pre class="text" dir="auto">{safe(reply, marks.LONGEST)}</pre>'
         for s in case.said
         for reply in s.replies
     ]

@@ -80,7 +80,7 @@ def templates_figure(gaps: Mapping[str, float], *, name: str, title: str) -> str
     """All templates on one strip, by their gap."""
     if not gaps:
         return ""
-    strip = Strip(f"{len(gaps):,} templates", tuple(gaps.items()))
+    strip = Strip("1 template" if len(gaps) == 1 else f"{len(gaps):,} templates", tuple(gaps.items()))
     return figure(
         strips([strip], name=name, title=title, zero=True),
         f"{safe(title)}. A dot: the gap in one template. Line: their mean.",

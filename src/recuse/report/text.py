@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from recuse.report.case import ORDERS, Case
+from recuse.report.case import Case
 from recuse.report.result import AuditResult
 from recuse.types import Finding
 
@@ -154,7 +154,7 @@ def case_name(case: Case) -> str:
 def case_rows(case: Case) -> list[tuple[str, str]]:
     """What a case shows, as label and text."""
     texts = {"Question": case.question, answer(case, "chosen"): case.chosen, answer(case, "rejected"): case.rejected}
-    told = {ORDERS[s.order]: s.says for s in case.said if s.repeat == 0}
+    told = {f"Judge, {case.order(s.order).lower()}": s.says for s in case.said if s.repeat == 0}
     return [(label, content) for label, content in {**texts, **told}.items() if content is not None]
 
 
