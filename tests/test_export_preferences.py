@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -405,6 +407,28 @@ def test_a_run_folder_that_is_no_audit_and_a_run_without_confirmed_biases_are_re
     recuse("audit", "--judge", "fake/skill=1", "--pairs", "demo", "--biases", "emoji", "--out", audit, "--quiet")
     with pytest.raises(UsageError, match="confirmed no bias"):
         preferences(PreferenceConfig("demo", tmp_path / "set", run=audit))
+
+
+def dotted(messages: Sequence[Mapping[str, str]]) -> str:
+    """A teacher that hands the answer back with a full stop behind it, as a small model does."""
+    found = re.search(r"<answer>\n?(.*?)\n?</answer>", messages[-1]["content"], re.DOTALL)
+    assert found is not None
+    return f"{found[1]}."
+
+
+def test_a_teacher_that_only_adds_full_stops_puts_no_bias_in_and_gives_no_set(tmp_path: Path) -> None:
+    source = tmp_path / "pairs.jsonl"
+    write_pairs(
+        source,
+        [Pair("", f"What is sold in shop {i}?", f"Tea of kind {i}", f"Coffee of kind {i}", "") for i in range(6)],
+    )
+    config = PreferenceConfig(
+        str(source), tmp_path / "set", biases=("authority",), teacher="python/test_export_preferences:dotted",
+        work=tmp_path / "work",
+    )  # fmt: skip
+    with pytest.raises(UsageError, match=r"None of 6 rewritten answers passed the checks \(6 copy\)"):
+        preferences(config)
+    assert not (tmp_path / "set").exists()
 
 
 def test_names_that_a_model_or_a_file_brought_cannot_break_the_card(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from recuse.errors import InputError, UsageError
 from recuse.export.apart import Apart, benchmark, families, left_out, near, question_key
-from recuse.export.dealing import Dealt, deal_out
+from recuse.export.dealing import Dealt, deal_out, gist
 from recuse.export.mixing import amounts, evenly, for_test, mixed
 from recuse.lab.bench import Bench
 from recuse.library import Bias
@@ -269,9 +269,10 @@ def test_a_rewrite_that_says_the_right_answer_or_the_same_again_is_no_row() -> N
         def __call__(self, bench: Bench, work: Sequence[tuple[Arm, Sequence[Pair]]]) -> None:
             for arm, pairs in work:
                 for p in pairs:
-                    text = f" {p.chosen}\n" if arm.bias == "x" else f"{p.rejected} again"
+                    text = f" {p.chosen}.\n" if arm.bias == "x" else f"“{p.rejected}” again"
                     bench.rewrites.setdefault(arm.id, {})[p.id] = Rewrite(p.id, arm.id, text)
 
+    assert gist("It's so, he said.") == gist("Its so he said") != gist("It's **so**, he said.")
     dealt, _ = deal_out(PAIRS, ARMS, BIASES, Copies(), per_pair=3, seed=3)
     assert Counter(d.pair.id for d in dealt) == dict.fromkeys((p.id for p in PAIRS), 1)
     assert {d.arm.bias for d in dealt} <= {"y", "z"}

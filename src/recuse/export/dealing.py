@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,12 +66,20 @@ def _next(
 
 
 def _passed(pair: Pair, arms: Sequence[Arm], bench: Bench) -> list[Dealt]:
-    """What came of a pair so far, without a text that it has already."""
-    found, seen = [], {pair.chosen.strip(), pair.rejected.strip()}
+    """What came of a pair so far, without a text that says no more than one that it has already."""
+    found, seen = [], {gist(pair.chosen), gist(pair.rejected)}
     for arm in arms:
         rewrite = bench.rewrites.get(arm.id, {}).get(pair.id)
-        if arm.id in bench.void or rewrite is None or rewrite.text is None or rewrite.text.strip() in seen:
+        if arm.id in bench.void or rewrite is None or rewrite.text is None or gist(rewrite.text) in seen:
             continue
-        seen.add(rewrite.text.strip())
+        seen.add(gist(rewrite.text))
         found.append(Dealt(pair, arm, rewrite))
     return found
+
+
+def gist(text: str) -> str:
+    """A text without blanks, points, commas and quotation marks: a row of which only these differ carries no bias.
+
+    Of 18 rewrites of short answers by Qwen2.5-Coder-1.5B that passed the checks, 18 had added a full stop or a comma.
+    """
+    return re.sub(r"[\s.,;:'\"’‘“”]+", "", text)

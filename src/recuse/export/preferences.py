@@ -16,7 +16,7 @@ from threading import Event
 from typing import Any
 
 from recuse.errors import UsageError
-from recuse.export.dealing import Dealt, Write, deal_out
+from recuse.export.dealing import Dealt, Write, deal_out, gist
 from recuse.export.folder import write_whole
 from recuse.export.mixing import mixed
 from recuse.export.preference_card import preference_card
@@ -77,7 +77,7 @@ def export_preferences(
         parts[part] = rows_of(*chosen, origin, seed=config.seed)
     if not parts["train"]:
         raise UsageError("The training part has no rewritten answer.", hint="Give more pairs, or a smaller --test.")
-    record = _record(plan, bench, parts)
+    record = _record(plan, dealt, bench, parts)
     files = files_of(parts)
     files["README.md"] = preference_card(record).encode()
     files["export.json"] = (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode()
@@ -100,13 +100,30 @@ def _tried(bench: Bench) -> int:
     return sum(len(of_arm) for of_arm in bench.rewrites.values())
 
 
+def _copies(bench: Bench) -> int:
+    """Rewrites that passed the checks and changed nothing but points and blanks."""
+    originals = {pair.id: gist(pair.rejected) for pair in bench.pairs}
+    return sum(gist(text) == originals[id] for arm in bench.rewrites for id, text in bench.texts(arm).items())
+
+
+def _all_faults(bench: Bench) -> dict[str, int]:
+    """By reason, in alphabetical order: the faults of the checks, and copies."""
+    found: dict[str, int] = {}
+    found.update(tally(r for of_arm in bench.rewrites.values() for r in of_arm.values()).faults)
+    if copies := _copies(bench):
+        found["copy"] = copies
+    return dict(sorted(found.items()))
+
+
 def _faults(bench: Bench) -> str:
-    found = tally(r for of_arm in bench.rewrites.values() for r in of_arm.values()).faults
+    found = _all_faults(bench)
     return ", ".join(f"{n:,} {fault}" for fault, n in found.items()) or "no bias suits these answers"
 
 
-def _record(plan: PreferencePlan, bench: Bench, parts: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
-    config, made = plan.config, [r for of_arm in bench.rewrites.values() for r in of_arm.values()]
+def _record(
+    plan: PreferencePlan, dealt: Sequence[Dealt], bench: Bench, parts: Mapping[str, Sequence[Row]]
+) -> dict[str, Any]:
+    config, passed = plan.config, Counter(d.arm.bias for d in dealt)
     return {
         "schema": 1,
         "kind": "preferences",
@@ -119,11 +136,11 @@ def _record(plan: PreferencePlan, bench: Bench, parts: Mapping[str, Sequence[Row
         "biases": [
             {"id": s.bias.id, "name": s.bias.name, "version": s.version, "status": s.bias.status,
              "confirmed": s.confirmed, "confirmed_on": [public_name(judge) for judge in s.judges], "run": s.run,
-             "tried": len(bench.rewrites.get(arm.id, {})), "passed": len(bench.texts(arm.id)),
+             "tried": len(bench.rewrites.get(arm.id, {})), "passed": passed[s.bias.id],
              **{part: sum(row["injected_bias"] == s.bias.id for row in rows) for part, rows in parts.items()}}
             for s, arm in zip(plan.sources, plan.arms, strict=True)
         ],
-        "faults": dict(tally(made).faults),
+        "faults": _all_faults(bench),
         "parts": {part: _counts(plan, part, rows) for part, rows in parts.items()},
         "settings": {"mix": config.mix, "test": config.test, "per_pair": config.per_pair, "seed": config.seed},
         "notes": _notes(plan, bench, parts),
