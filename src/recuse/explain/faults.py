@@ -54,8 +54,8 @@ class ReaderFault:
             f"{self.contradicting:,} of {self.verdicts:,} recorded decisions contradict their text{alone}: a fault of "
             f"the reader, not of the judge. As recorded the verdict goes with the place in {recorded:,} of "
             f"{self.pairs:,} pairs: {recorded - kept:,} of these are the reader's doing, {kept:,} the judge's, and in "
-            f"{hidden:,} more the reader hid it. The same outcome in both orders: {by['explain.consistency.recorded']:.3f} as "
-            f"recorded, {by['explain.consistency.read']:.3f} as the texts say."
+            f"{hidden:,} more the reader hid it. The same outcome in both orders: "
+            f"{by['explain.consistency.recorded']:.3f} as recorded, {by['explain.consistency.read']:.3f} as the texts say."
         )
 
 

@@ -97,7 +97,7 @@ def _recommended(result: ExplainResult) -> Section:
         lines.append("Nothing was confirmed on this judge, so nothing is recommended for its prompt.")
     else:
         lines.append(
-            "The paragraph below is in recommendation.md. Whether it helps was not measured: `recuse harden` does."
+            "The paragraph below is in recommendation.md. Whether it helps was not measured; recuse harden does."
         )
     rows = [
         [c.bias.name, text.estimate(Finding("", "", c.effect, c.interval)), f"{c.n:,}", c.how] for c in result.confirmed
