@@ -158,6 +158,21 @@ def test_of_several_that_win_the_best_is_named_and_said_not_to_be_tested() -> No
     assert "1 more would do as well" in found.headline
 
 
+def test_how_many_groups_would_settle_it_follows_the_kind_of_interval() -> None:
+    few = judged("present", [RIGHT] * 10, groups(10))
+    alike = (
+        decide({"v0": [compare(few, few, BY_ID[ERROR], margin=0.05)] * 2}, rule("v0"), ratios={}).verdicts[0].cells[1]
+    )
+    assert alike.outcome == "unclear"
+    enough = alike.groups_needed
+    assert enough is not None
+    # Where nothing differs the bound narrows with the number of groups: with that many it is about the margin.
+    many = judged("present", [RIGHT] * enough, groups(enough))
+    interval = compare(many, many, BY_ID[ERROR], margin=0.05).finding.interval
+    assert interval is not None
+    assert interval[1] == pytest.approx(0.05, rel=0.25)
+
+
 def draw(rng: Random, n: int, error: float) -> list[Said]:
     def one() -> Preference:
         return "rejected" if rng.random() < error else "chosen"

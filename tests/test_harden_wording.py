@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recuse.errors import InputError, UsageError
+from recuse.explain.recommend import recommendation
 from recuse.harden.variants import default_variants, load_variants
 from recuse.harden.wording import read_paragraph, read_wording, told, warnings
 from recuse.library import load_bias
@@ -44,6 +45,12 @@ def test_a_recommendation_is_read_from_its_file_without_a_heading(tmp_path: Path
     (variant,) = load_variants(tmp_path / "v.toml").variants
     assert read_paragraph(variant.paragraph or "") == "A longer answer is no better."
     assert read_paragraph("Plain words.") == "Plain words."
+
+
+def test_what_explain_recommends_is_read_back_word_for_word(tmp_path: Path) -> None:
+    said = "Decide by which answer is correct.\n\n- Authority: set it aside."
+    (tmp_path / "recommendation.md").write_text(recommendation(said, judge="openai/x"))
+    assert read_paragraph(str(tmp_path / "recommendation.md")) == said
 
 
 @pytest.mark.parametrize(

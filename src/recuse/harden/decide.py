@@ -16,6 +16,7 @@ from scipy.special import ndtri
 from recuse import stats
 from recuse.harden.measures import Compared
 from recuse.harden.variants import Variants
+from recuse.stats.clustered import EQUAL, FEW, RANGE
 
 ALPHA = 0.05
 _POWER = 0.8
@@ -128,9 +129,11 @@ def _loss(c: Compared) -> float:
 def _needed(c: Compared, outcome: Outcome) -> int | None:
     if outcome != "unclear" or c.finding.interval is None or _loss(c) >= c.margin:
         return None
+    half, room = (c.finding.interval[1] - c.finding.interval[0]) / 2, c.margin - _loss(c)
+    if c.finding.method.startswith((EQUAL, FEW, RANGE)):  # such a bound narrows with the number, not with its root
+        return max(c.finding.groups + 1, round(c.finding.groups * half / room))
     z = float(ndtri(0.975))
-    error = (c.finding.interval[1] - c.finding.interval[0]) / 2 / z
-    reach = (z + float(ndtri(_POWER))) * error / (c.margin - _loss(c))
+    reach = (z + float(ndtri(_POWER))) / z * half / room
     return max(c.finding.groups + 1, round(c.finding.groups * reach * reach))
 
 
