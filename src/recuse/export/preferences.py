@@ -108,8 +108,8 @@ def _copies(bench: Bench) -> int:
 
 def _all_faults(bench: Bench) -> dict[str, int]:
     """By reason, in alphabetical order: the faults of the checks, and copies."""
-    found: dict[str, int] = {}
-    found.update(tally(r for of_arm in bench.rewrites.values() for r in of_arm.values()).faults)
+    tallied = tally(r for of_arm in bench.rewrites.values() for r in of_arm.values())
+    found: dict[str, int] = {str(fault): n for fault, n in tallied.faults.items()}
     if copies := _copies(bench):
         found["copy"] = copies
     return dict(sorted(found.items()))
