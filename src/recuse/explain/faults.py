@@ -55,7 +55,8 @@ class ReaderFault:
             f"the reader, not of the judge. As recorded the verdict goes with the place in {recorded:,} of "
             f"{self.pairs:,} pairs: {recorded - kept:,} of these are the reader's doing, {kept:,} the judge's, and in "
             f"{hidden:,} more the reader hid it. The same outcome in both orders: "
-            f"{by['explain.consistency.recorded']:.3f} as recorded, {by['explain.consistency.read']:.3f} as the texts say."
+            f"{by['explain.consistency.recorded']:.3f} as recorded, {by['explain.consistency.read']:.3f} as the texts "
+            "say."
         )
 
 
