@@ -64,10 +64,31 @@ def blind(text: str, *names: str, redactor: Redactor = REDACTOR) -> str:
         ("АННА и Анна", "Анна", "[PERSON_1] и [PERSON_1]"),
         ("قال أحمد ولأحمد", "أحمد", "قال [PERSON_1] ول[PERSON_1]"),
         ("देव अनुज अनु", "अनु", "देव अनुज [PERSON_1]"),
+        ("many times, the Tims and Tim's", "Tim Ho", "many times, the [PERSON_1]s and [PERSON_1]'s"),
+        ("less of the lines on both sides", "Les Lin", "less of the lines on both sides"),
+        ("this is thus, and Thi is", "Nguyen Thi Thu", "this is thus, and [PERSON_1] is"),
+        ("lies of the Lis; it was", "Wa Li", "lies of the [PERSON_1]s; it was"),
+        ("the Joneses, Foxes and Bachs", "Jones Fox Bach", "the [PERSON_1]s, [PERSON_1]s and [PERSON_1]s"),
+        ("MarkBerg@x.org, @markberg", "Mark van der Berg", "[PERSON_1]@x.org, @[PERSON_1]"),
+        ("Mark Q. van der Berg, Mark Q van der Berg", "Mark van der Berg", "[PERSON_1], [PERSON_1]"),
+        ("Tom Quincy O'Brien and Tom M. O'Brien", "Tom O'Brien", "[PERSON_1] and [PERSON_1]"),
+        ("King Jr. and M. L. King Jr. said", "Martin Luther King Jr.", "[PERSON_1] and [PERSON_1] said"),
+        ("Tom&nbsp;O&#39;Brien, O&rsquo;Brien; A&amp;O", "Tom O'Brien", "[PERSON_1], [PERSON_1]; A&amp;O"),
+        ("&Aacute;ngel Mu&ntilde;oz&#x2019;s", "Ángel Muñoz", "[PERSON_1]&#x2019;s"),
+        ("Anna-\nbelle, Leigh and Anna- \r\n  belle", "Annabelle Leigh", "[PERSON_1], [PERSON_1] and [PERSON_1]"),
     ],
 )
 def test_a_name_goes_in_whatever_form_people_write_it(text: str, name: str, expected: str) -> None:
     assert blind(text, name) == expected
+
+
+def test_a_letter_is_a_title_before_a_known_name_only() -> None:
+    text = "M. Curie, Dña. Curie, D. Curie; Edward M. Poirot, plan D. I'm Curie."
+    assert blind(text, "Pierre Curie") == (
+        "[TITLE] [PERSON_1], [TITLE] [PERSON_1], [TITLE] [PERSON_1]; Edward M. Poirot, plan D. I'm [PERSON_1]."
+    )
+    assert blind("M. Curie", "Marie Curie") == "[PERSON_1]"  # her first letter
+    assert blind("Kemal Bey, Kemal Hanım", "Kemal") == "[PERSON_1] [TITLE], [PERSON_1] [TITLE]"
 
 
 @pytest.mark.parametrize(
@@ -108,6 +129,10 @@ def test_a_name_turned_around_is_one_name_however_many_parts_its_family_name_has
             "Dr. Ito lives in 5 Main Dr, Miss Ito will miss it",
             "[TITLE] Ito lives in 5 Main Dr, [TITLE] Ito will miss it",
         ),
+        ("Sig.ra Ito, Sig. Ito, Dott.ssa Ito, Frl. Ito", ", ".join(["[TITLE] Ito"] * 4)),
+        ("κυρία Ito; η Κυρία Ito, ο Κύριος Ito", "κυρία Ito; η [TITLE] Ito, ο [TITLE] Ito"),
+        ("السيد Ito, السيدة Ito", "[TITLE] Ito, [TITLE] Ito"),
+        ("for him-\nself, a wo-\nman", "for [PRONOUN], a person"),
         ("MS in CS, 20 ms, MS. ITO", "MS in CS, 20 ms, [TITLE] ITO"),
         ("The Waitress, a mother of two, hired a CHAIRMAN.", "The Server, a parent of two, hired a CHAIR."),
         ("actress, actors, gals and guys, heroines", "actor, actors, guys and guys, heroes"),

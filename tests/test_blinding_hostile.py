@@ -27,7 +27,7 @@ HOSTILE = [
     "J. R. ", "A.", "Lee, ", "de la ", "Annas' ", "'s ", "they ", "are they ", "Mr ", "mr\n", "Dr. ", "woman", "Will ",
     "will ", "May 2 ", "May and ", "王芳", "ولأ",
     "Howard ", "1-year-", "[PERSON_", "[PERSON_1] Jr", "**Anna**Lee", "O'",
-    "a*\u200b", "JRN ",
+    "a*\u200b", "JRN ", "&", "&a", "&#39;", "&eacute;", "a-\n", "-\n", "M. ", "Sig.", "Anna Q. ",
 ]  # fmt: skip
 
 

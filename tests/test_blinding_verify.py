@@ -39,6 +39,13 @@ NAMES = ["Anna Lee-Novak", "Seán O’Brien", "王芳", "Will May", "أحمد ع
         ("I told Will you know", "Will", "name"),
         ("Dear will, hello", "will", "name"),
         ("in May", "May", "name"),
+        ("Se&aacute;n", "Se&aacute;n", "name"),
+        ("O&#39;Brien", "Brien", "name"),
+        ("the No-\n  vak", "No-\n  vak", "name"),
+        ("her-\nself", "her", "pronoun"),
+        ("a wait-\nress", "wait-\nress", "noun"),
+        ("M. [PERSON_1]", "M.", "title"),
+        ("Sig.ra Ito", "Sig.ra", "title"),
         ("by A. L. N. himself", "A. L. N.", "initials"),
         ("signed ALN here", "ALN", "initials"),
         ("so she is", "she", "pronoun"),
@@ -81,6 +88,8 @@ def test_a_leak_never_says_what_leaked() -> None:
 def test_what_may_stay_is_no_leak() -> None:
     clean = "An actor will come in May 2020; MS in CS, 20 ms, HER2, the theme, [PERSON_1] and [PRONOUN]. I've a lever."
     assert find_leaks(clean, ["Will May", "Bo Do"]) == ()
+    common = "This was less than the lies in the lines: many times, and thus the names on both sides. A&M; Edward M. Xu"
+    assert find_leaks(common, ["Thi Wa", "Les Li", "Tim Lin", "Thu Nam", "Sid Ho"]) == ()
     strict = BlindSettings(ordinary_words="redact", masculine_generics="redact")
     assert [leak.kind for leak in find_leaks(clean, ["Will May"], settings=strict)] == ["noun", "name", "name"]
 

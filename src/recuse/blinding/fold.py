@@ -6,6 +6,7 @@ and Markdown's emphasis marks go. Nothing here looks at words.
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from array import array
@@ -18,6 +19,9 @@ _HYPHENS = "-‐‑‒−﹣－⁃"
 _EMPHASIS = "*~`"
 _MARK = re.compile(rf"[{_EMPHASIS}]+|_+")
 _ESCAPED = re.compile(r"\\n|\\[rt](?=[A-Z])")  # line breaks written out, as in JSON
+_ENTITY = re.compile(r"&(?:#[0-9]{2,6}|#[xX][0-9a-fA-F]{2,5}|[A-Za-z]{3,8});")
+_BROKEN = re.compile(r"(?<=[^\W\d_])[-\u2010][ \t]{0,4}\r?\n[ \t]{0,8}(?=[^\W\d_])")  # a word that a line's end parts
+_FILL = "\u200b"  # without width; in the place of what is read as less
 _HIDDEN = "\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff"
 _EMPHASIS_WITHIN = re.compile(rf"[^\W_](?=[{_HIDDEN}]*[{_EMPHASIS}])[{_EMPHASIS}{_HIDDEN}]+[^\W_]")
 _PLAIN = {
@@ -70,7 +74,10 @@ def invisible(char: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """`text` is folded from `source`. Where the two run apart, `at` and `to` hold positions in either."""
+    """`text` is folded from `source`. Where the two run apart, `at` and `to` hold positions in either.
+
+    `source` is the text as given, position for position, with HTML's entities read: `&eacute;` is é and fill.
+    """
 
     text: str
     source: str
@@ -113,12 +120,19 @@ def _unmatched(piece: str) -> list[str]:
     return open_marks
 
 
-def fold(text: str, *, emphasis: Literal["joins", "parts"] = "joins") -> Folded:
-    """`text` folded. An emphasis mark between two letters joins them (`An**na**`) or parts them (`Anna*Lee*`).
+def fold(
+    text: str, *, emphasis: Literal["joins", "parts"] = "joins", lines: Literal["part", "join"] = "part"
+) -> Folded:
+    """`text` folded. An emphasis mark between two letters joins them (`An**na**`) or parts them (`Anna*Lee*`), and a
+    hyphen at a line's end parts or joins them too.
 
     Linear in the length of the text; text that folds one to one needs no map.
     """
     table = _JOINING if emphasis == "joins" else _PARTING
+    if "&" in text:
+        text = _ENTITY.sub(_read_entity, text)
+    if lines == "join":
+        text = _BROKEN.sub(lambda match: _FILL * len(match[0]), text)
     shown = _ESCAPED.sub("  ", text) if "\\" in text else text
     folded = shown.translate(table)
     odd = [char for char in set(text) if len(table[ord(char)]) != 1]
@@ -138,6 +152,19 @@ def fold(text: str, *, emphasis: Literal["joins", "parts"] = "joins") -> Folded:
             to.append(run.end())
             shift = run.end() - begin
     return Folded(folded, text, at, to)
+
+
+def _read_entity(match: re.Match[str]) -> str:
+    """A letter, an accent, an apostrophe, a hyphen or a blank that is written as an entity, filled to its length."""
+    char = html.unescape(match[0])
+    if len(char) != 1 or not (char.isalpha() or char.isspace() or char in _APOSTROPHES + _HYPHENS or invisible(char)):
+        return match[0]
+    return char + _FILL * (len(match[0]) - 1)
+
+
+def broken_within(text: str) -> bool:
+    """Whether a line's end parts a word, so that both ways of folding are worth a look."""
+    return "\n" in text and _BROKEN.search(text) is not None
 
 
 def emphasis_within(text: str) -> bool:

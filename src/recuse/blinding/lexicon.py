@@ -15,7 +15,7 @@ from recuse.blinding.settings import BlindSettings
 from recuse.errors import UsageError
 
 Kind = Literal["pronoun", "title", "gender", "noun", "agreement"]
-Rule = Literal["", "abbreviation", "before name", "after name", "generic"]
+Rule = Literal["", "abbreviation", "before name", "before known", "after name", "generic"]
 # Scripts that set no blanks between words, or write particles to a name from another script: 我叫James.
 UNSPACED = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
 WORD = re.compile(rf"[^\W\d_{UNSPACED}]+")  # a run of letters
@@ -49,6 +49,7 @@ class Lexicon:
     openings: Mapping[str, frozenset[str]]
     greetings: frozenset[str]
     acronyms: frozenset[str]
+    no_plurals: frozenset[str]  # words that look like a name with an s
 
 
 def tokens_of(text: str) -> tuple[str, ...]:
@@ -74,7 +75,8 @@ def lexicon(settings: BlindSettings) -> Lexicon:
     pronouns = frozenset(entry.tokens[0] for entry in found if len(entry.tokens) == 1)
     found += [Entry(_tokens(word), "gender", "[GENDER]") for word in table["gender"].split()]
     rules: tuple[tuple[str, Rule], ...] = (
-        ("short", "abbreviation"), ("words", ""), ("before_name", "before name"), ("after_name", "after name"),
+        ("short", "abbreviation"), ("words", ""), ("before_name", "before name"), ("before_known", "before known"),
+        ("after_name", "after name"),
     )  # fmt: skip
     for key, rule in rules:
         found += [Entry(_tokens(word), "title", "[TITLE]", rule) for word in titles[key].split()]
@@ -91,6 +93,7 @@ def lexicon(settings: BlindSettings) -> Lexicon:
         frozenset(names["months"].split()),
         {row.split("|")[0].strip(): frozenset(row.split("|")[1].split()) for row in names["openings"]},
         frozenset(names["greetings"].split()), frozenset(names["acronyms"].split()),
+        frozenset(names["no_plurals"].split()),
     )  # fmt: skip
 
 

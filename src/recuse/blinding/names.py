@@ -18,6 +18,7 @@ _GERMAN = str.maketrans(
 )
 _CLITICS = "وفبلكا"  # Arabic "and", "so", "with", "for", "as", written to the word
 _HEBREW = "ובלכמשה"  # Hebrew "and", "in", "to", "as", "from", "that", "the"
+_SIBILANTS = ("s", "x", "z", "ch", "sh")
 Owners = frozenset[int]
 _Key = TypeVar("_Key", str, tuple[str, str], tuple[str, ...])
 
@@ -29,7 +30,7 @@ class NameIndex:
     known     all tokens that a name may begin with
     strong    tokens that are a name by themselves
     weak      initials, particles, titles before a name and pronoun-like parts: a name only beside another part
-    plural    forms in -s and -es of strong tokens
+    plural    strong tokens with an s, or after a sibilant with es, that are no common word ("this" is not two of Thi)
     initials  the first letters of a whole name, written together
     whole     whole names as token sequences
     follows   pairs of tokens that stand in this order in a name
@@ -83,6 +84,8 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
             if len(tokens) > 1:
                 turned[tokens[-1], tokens[0]].add(who)
                 strong["".join(tokens)].add(who)
+                if len(tokens) > 2:
+                    strong[tokens[0] + tokens[-1]].add(who)
                 handles[tokens[0][0] + tokens[-1]].add(who)
                 firsts = "".join(token[0] for token in tokens)
                 for letters in {*(firsts[:n] for n in range(2, len(firsts) + 1)), firsts[0] + firsts[-1]}:
@@ -91,17 +94,22 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
                 for form in _unspaced_forms(tokens):
                     written[form].add(who)
     plural = {
-        token + ending: frozenset(owners)
+        more: frozenset(owners)
         for token, owners in strong.items()
-        if len(token) > 2
-        for ending in ("s", "es")
-        if token + ending not in strong and token + ending not in words.pronouns
+        for more in _plurals(token)
+        if more not in strong and more not in words.pronouns and more not in words.no_plurals
     }
     known = frozenset(strong) | frozenset(weak) | frozenset(plural) | frozenset(initials) | frozenset(handles)
     return NameIndex(
         known, _frozen(strong), _frozen(weak), plural, _frozen(initials), _frozen(whole), _frozen(follows),
         _frozen(turned), _frozen(handles), _pattern(written), _frozen(written),
     )  # fmt: skip
+
+
+def _plurals(token: str) -> list[str]:
+    """The Lins and the Joneses; never "times" of Tim, nor "less" of Les."""
+    many = [] if token.endswith("s") else [token + "s"]
+    return many + [token + "es"] * token.endswith(_SIBILANTS)
 
 
 def _frozen(table: Mapping[_Key, set[int]]) -> dict[_Key, Owners]:

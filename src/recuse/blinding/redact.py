@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 from functools import lru_cache
 
-from recuse.blinding.fold import Folded, emphasis_within, fold
+from recuse.blinding.fold import Folded, broken_within, emphasis_within, fold
 from recuse.blinding.lexicon import UNSPACED, Lexicon, lexicon
 from recuse.blinding.names import NameIndex, Owners, index_names
 from recuse.blinding.scan import Hit, Scan
@@ -85,6 +85,8 @@ class Redactor:
         found = self._view(fold(text), index, kept)
         if emphasis_within(text):
             found += self._view(fold(text, emphasis="parts"), index, {})
+        if broken_within(text):
+            found += self._view(fold(text, lines="join"), index, {})
         return _apart(found)
 
     def _view(self, folded: Folded, index: NameIndex, kept: dict[str, int]) -> list[Hit]:

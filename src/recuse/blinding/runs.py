@@ -89,14 +89,24 @@ class Runs:
         common = owners & self._bearers(part.token)
         if common and not (len(part.token) == 1 and part.token not in self.index.strong and not self._initial(part)):
             return [part], common
-        if part.lower or not (self._initial(part) or len(part.token) > 1) or part.token in self.words.entries:
+        if (
+            part.lower
+            or not (self._initial(part) or len(part.token) > 1)
+            or (len(part.token) > 1 and part.token in self.words.entries)
+        ):
             return None
         beyond = self._joined([*parts, part], owners)
-        if beyond is None or beyond.lower or beyond.token == parts[-1].token or len(beyond.token) == 1:
+        if beyond is None or beyond.token == parts[-1].token:
             return None
         if self.text[parts[-1].end] not in " \n\r" or (len(part.token) > 1 and self.text[part.end] not in " \n\r"):
             return None
-        common = owners & self.index.strong.get(beyond.token, _NONE)
+        third = self._joined([*parts, part, beyond], owners)
+        if third is not None and (beyond.token, third.token) in self.index.follows:
+            common = owners & self._bearers(beyond.token)  # the first part of "O'Brien" or "van der Berg"
+        elif beyond.lower or len(beyond.token) == 1:
+            return None
+        else:
+            common = owners & self.index.strong.get(beyond.token, _NONE)
         return ([part, beyond], common) if common else None
 
     def _joined(self, parts: list[_Part], owners: Owners) -> _Part | None:
@@ -159,7 +169,12 @@ class Runs:
         """A part that may stand at the end of a run by chance."""
         if len(part.token) == 1:
             return not self._initial(part)
+        if self._after_name(part) and not part.lower:
+            return False
         return part.token in self.words.particles or (part.lower and self._ordinary(part))
+
+    def _after_name(self, part: _Part) -> bool:
+        return any(entry.rule == "after name" for entry in self.words.entries.get(part.token, ()))
 
     def _may_lead(self, parts: list[_Part]) -> bool:
         first = parts[0]
@@ -203,7 +218,11 @@ class Runs:
         start, end, suffix = parts[0].start, last.end, ""
         if last.token in self.index.plural and last.token not in self.index.strong:
             suffix = "s"
-        if len(last.token) == 1 and text[end : end + 1] == "." and not self.ends_a_sentence(end + 1):
+        if (
+            (len(last.token) == 1 or self._after_name(last))
+            and text[end : end + 1] == "."
+            and not self.ends_a_sentence(end + 1)
+        ):
             end += 1
         elif (last.token[-1] == "s" or suffix) and is_possessive(text, end):
             suffix, end = f"{self.folded.source[self.folded.origin(end)]}s", end + 1

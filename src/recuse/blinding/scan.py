@@ -11,7 +11,7 @@ from recuse.blinding.lexicon import WORD, Entry, Lexicon
 from recuse.blinding.names import NameIndex, Owners
 from recuse.blinding.runs import Run, Runs, is_possessive
 
-_BLANK = re.compile(r"[ \t]{1,4}(?:\r?\n[ \t]{0,4})?|\r?\n[ \t]{0,4}|[-'](?:\r?\n)?")
+_BLANK = re.compile(r"\.(?=[a-z])|[ \t]{1,4}(?:\r?\n[ \t]{0,4})?|\r?\n[ \t]{0,4}|[-'](?:\r?\n)?")
 _TO_NAME = re.compile(r"\.?[ \t]{0,4}(?:\r?\n)?[ \t]{0,4}(?=([^\W\d_]+))")
 _VERB_BEFORE = re.compile(r"(?<![^\W_])(are|were|have|do)[ \t]{1,3}$")
 _VERB_AFTER = re.compile(r"(?:'(re|ve)|[ \t]{1,3}(are|were|have|do|aren|weren|haven|don))(?![^\W_])")
@@ -141,6 +141,8 @@ class Scan:
         following = _TO_NAME.match(self.text, end)
         known = following is not None and self._name_at(following)
         capital = following is not None and not source[self.folded.origin(following.end())].islower()
+        if entry.rule == "before known":
+            return known and written[0].isupper() and self.text[end : end + 1] == "."
         if entry.rule == "before name":
             return written[0].isupper() and (known or capital)
         if written.isupper() and len(written) > 1:  # MS is a degree and a company, MR a scan
@@ -163,7 +165,7 @@ class Scan:
         return word.isupper() and len(word) > 2
 
     def _takes_stop(self, entry: Entry, end: int) -> bool:
-        if entry.rule in ("abbreviation", "before name"):
+        if entry.rule in ("abbreviation", "before name", "before known"):
             return True
         after = self.text[end + 1 : end + 2]
         return entry.rule == "after name" and after not in ("", "\n") and not self.runs.ends_a_sentence(end + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from bisect import bisect_right
@@ -15,6 +16,8 @@ UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u34
 # An accent or an invisible sign is inside a word as it stands: a letter of its own, so that no boundary is seen there.
 _INSIDE, LETTER = re.compile("[\u00ad\u0300-\u036f\u200b-\u200f\u2060\ufeff]"), "\u01c0"
 _ESCAPED = re.compile(r"\\n|\\[rt](?=[A-Z])")  # line breaks written out, as in JSON
+_REFERENCE = re.compile(r"&(?:#\d{2,6}|#x[\da-f]{2,5}|[a-z]{3,8});", re.IGNORECASE | re.ASCII)
+_WORD_BREAK = re.compile(r"([^\W\d_])([-‐][ \t]{0,4}\r?\n[ \t]{0,8})(?=[^\W\d_])")
 _ODD = re.compile(r"[^\x00-\x7f]+|[*~`]+|_+")
 _SPECIAL = {"þ": "th", "ð": "d", "ŋ": "n"}
 _QUOTES, _DASHES = "’‘‛ʼʻʹ´′＇", "‐‑‒−﹣－⁃"
@@ -53,9 +56,12 @@ class View:
 
 
 def views(raw: str) -> list[View]:
-    """`raw` as it stands and, where that is not the same, as a reader sees it, emphasis joining or parting letters."""
+    """`raw` as it stands and, where that is not the same, as a reader sees it, emphasis joining or parting letters, and
+    words whole that a line's end parts. Each view has a character for each of `raw`."""
     if "\\" in raw:
         raw = _ESCAPED.sub("  ", raw)
+    if "&" in raw:
+        raw = _REFERENCE.sub(_meant, raw)
     small = raw.lower()
     if len(small) != len(raw):
         small = "".join(char.lower() if len(char.lower()) == 1 else char for char in raw)
@@ -65,7 +71,17 @@ def views(raw: str) -> list[View]:
         found.append(_read(raw, "", capitals))
         if any(sign in raw for sign in "*~`"):
             found.append(_read(raw, " ", capitals))
+    if "\n" in raw and _WORD_BREAK.search(raw):
+        found.append(_read(_WORD_BREAK.sub(lambda m: m[1] + "\u00ad" * len(m[2]), raw), "", capitals))
     return found
+
+
+def _meant(reference: re.Match[str]) -> str:
+    """The letter or sign within a word that HTML writes so, with soft hyphens to its length."""
+    char = html.unescape(reference[0])
+    if len(char) > 1 or not (char.isalpha() or _bare(char) in ("", " ", "'", "-")):
+        return reference[0]
+    return char + "\u00ad" * (len(reference[0]) - 1)
 
 
 def worded(text: str) -> str:

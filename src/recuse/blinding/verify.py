@@ -47,8 +47,9 @@ def find_leaks(
     """
     check = _checks(settings, tuple(signals))
     known = known_names(
-        tuple(names), silent=check.silent, pronouns=check.pronouns, titles=check.titles, acronyms=check.acronyms
-    )
+        tuple(names), silent=check.silent, pronouns=check.pronouns, titles=check.titles, acronyms=check.acronyms,
+        no_plurals=check.no_plurals,
+    )  # fmt: skip
     bare = check.placeholder.sub(lambda m: (PERSON if m[0].startswith("[PERSON_") else OTHER) * len(m[0]), text)
     found = views(bare)
     leaks = {Leak(offset, kind) for offset, kind in name_leaks(found, known, check.ordinary)}
@@ -68,6 +69,7 @@ class _Check:
     unspaced: re.Pattern[str]
     short: re.Pattern[str]
     before_name: re.Pattern[str]
+    before_known: re.Pattern[str]
     after_name: re.Pattern[str]
     signals: tuple[tuple[str, re.Pattern[str] | None, re.Pattern[str] | None], ...]  # with and without blanks
     placeholder: re.Pattern[str]
@@ -76,6 +78,7 @@ class _Check:
     pronouns: frozenset[str]
     titles: frozenset[str]
     acronyms: frozenset[str]
+    no_plurals: frozenset[str]
 
 
 @cache
@@ -97,7 +100,9 @@ def _checks(settings: BlindSettings, signals: tuple[Signal, ...]) -> _Check:
         ("pronoun", pronouns),
     ):
         kinds.update(dict.fromkeys(_seen(words), kind))
-    short, before, after = (trie(_seen(titles[key].split())) for key in ("short", "before_name", "after_name"))
+    short, before, with_stop, after = (
+        trie(_seen(titles[key].split())) for key in ("short", "before_name", "before_known", "after_name")
+    )
     blank = r"(?:\.[ \t]{0,4}|[ \t]{1,4}|\.?[ \t]{0,4}\r?\n[ \t]{0,4})"
     left, right = ALONE_LEFT, ALONE_RIGHT
     own = "|".join(["PERSON_[0-9]+", "PRONOUN", "TITLE", "GENDER", *(re.escape(s.kind.upper()) for s in signals)])
@@ -109,6 +114,7 @@ def _checks(settings: BlindSettings, signals: tuple[Signal, ...]) -> _Check:
         re.compile("|".join(titles["unspaced"].split())),
         re.compile(rf"{left}(?:{short}){right}(\.?)[ \t]{{0,4}}(?:\r?\n)?[ \t]{{0,4}}({PERSON}|[^\W\d_]{{0,20}})"),
         re.compile(rf"{left}(?:{before}){blank}({PERSON}|{FREE}|[^\W\d_{LETTER}])"),
+        re.compile(rf"{left}(?:{with_stop})\.[ \t]{{0,4}}(?:\r?\n)?[ \t]{{0,4}}{PERSON}"),
         re.compile(rf"{PERSON}(?:[ ,]|, )({after}){right}"),
         tuple(
             (f"signal:{signal.kind}", _signal(signal.words, unspaced=False), _signal(signal.words, unspaced=True))
@@ -119,10 +125,13 @@ def _checks(settings: BlindSettings, signals: tuple[Signal, ...]) -> _Check:
         frozenset(names["particles"].split()) | frozenset(_seen(pronouns)),
         frozenset(_seen(pronouns)),
         frozenset(
-            word for key in ("short", "words", "before_name", "after_name") for word in _seen(titles[key].split())
+            word
+            for key in ("short", "words", "before_name", "before_known", "after_name")
+            for word in _seen(titles[key].split())
         )
         - frozenset(names["ordinary"].split()),
         frozenset(names["acronyms"].split()),
+        frozenset(names["no_plurals"].split()),
     )
 
 
@@ -171,6 +180,9 @@ def _listed(view: View, check: _Check) -> Iterator[tuple[int, str]]:
             yield match.start(), "title"
     for match in check.before_name.finditer(text):
         if not view.small(match.start()) and (match[1] == PERSON or not view.small(match.start(1))):
+            yield match.start(), "title"
+    for match in check.before_known.finditer(text):
+        if not view.small(match.start()):
             yield match.start(), "title"
     for match in check.after_name.finditer(text):
         if not view.written(*match.span(1)).islower():

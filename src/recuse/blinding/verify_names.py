@@ -16,7 +16,9 @@ LEFT, RIGHT = r"(?<![^\W\d_])", r"(?![^\W\d_])"  # no letter beside
 ALONE_LEFT, ALONE_RIGHT = r"(?<![^\W_])", r"(?![^\W_])"  # and no digit
 _WORDS = re.compile("(?:[^\\W\\d_]|[\u0900-\u0dff\u0e30-\u0e4e\u0eb0-\u0ece\u102b-\u103e])+")
 _FRONTED = re.compile("[\u0590-\u06ff]")  # Hebrew and Arabic, which write small words to the front of a name
-_ANY_GAP = r"[\s'-]{1,8}"
+# The Lins, the Joneses, Lin's; never "times" of Tim.
+_ENDINGS = "(?:'s|(?<!s)s|(?<=[sxz])es|(?<=[cs]h)es)?"
+_ANY_GAP = r"(?:[\s'-]{1,8}|\.(?=[a-z]))"
 _FEW = 40
 _SMALL_WORDS = "[\u05d4\u05d5\u05d1\u05dc\u05db\u05de\u05e9\u0648\u0641\u0628\u0644\u0643\u0627]"
 _OWNED = re.compile(rf"{LEFT}(?:a|an|the|this|that|my|your|our|its|no|any|some|each|every)[ \t]{{1,3}}\Z")
@@ -32,6 +34,7 @@ class Known:
     unspaced: re.Pattern[str] | None  # names in scripts without blanks
     dotted: re.Pattern[str] | None
     capitals: re.Pattern[str] | None
+    never: frozenset[str]  # words that look like a name with an s
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,12 @@ def known_names(
     pronouns: frozenset[str],
     titles: frozenset[str],
     acronyms: frozenset[str],
+    no_plurals: frozenset[str],
 ) -> Known:
     """The patterns for `names`.
 
     `silent` words are no name inside one, `pronouns` nowhere by themselves, `titles` none at the front of one, and
-    `acronyms` no first letters.
+    `acronyms` no first letters; `no_plurals` are no name with an s.
 
     Raises InputError for a name without letters.
     """
@@ -92,6 +96,7 @@ def known_names(
         parts |= {word for word in inner | (edges - pronouns) if len(word) > 1}
         parts |= {word for word in _WORDS.findall(name.lower()) if not word.isascii() and len(word) > 1}
         parts |= {joined for joined in map("".join, pairwise(words)) if len(joined) > 3 and joined not in pronouns}
+        parts.add(words[0] + words[-1])
         for some in {*(words[:n] for n in range(2, len(words) + 1)), (words[0], words[-1])}:
             dotted.add(r"\.[ \t\n]{0,2}".join(re.escape(word[0]) for word in some) + r"(?:\.|\b)")
             letters.add("".join(word[0] for word in some).upper())
@@ -100,6 +105,7 @@ def known_names(
         *_patterns(parts),
         re.compile(f"{LEFT}(?:{'|'.join(sorted(dotted))})") if dotted else None,
         re.compile(f"{ALONE_LEFT}(?:{trie(letters)}){ALONE_RIGHT}") if letters else None,
+        no_plurals - parts,
     )
 
 
@@ -107,7 +113,7 @@ def name_leaks(views: Sequence[View], known: Known, ordinary: Ordinary) -> Itera
     """Where a known name stands, and in which form."""
     for view in views:
         for match in known.words.finditer(view.words) if known.words else ():
-            if not _is_the_word(view, match, ordinary):
+            if match[0] not in known.never and not _is_the_word(view, match, ordinary):
                 yield view.place(match.start()), "name"
         for match in known.unspaced.finditer(view.text) if known.unspaced else ():
             yield view.place(match.start()), "name"
@@ -145,7 +151,7 @@ def _patterns(forms: Iterable[str]) -> tuple[re.Pattern[str] | None, re.Pattern[
         (free if UNSPACED.search(form) else fronted if _FRONTED.search(form) else usual).add(form)
     bodies = []
     if usual:
-        bodies.append(f"{LEFT}(?:{trie(usual)})(?:'?s|es)?{RIGHT}")
+        bodies.append(f"{LEFT}(?:{trie(usual)}){_ENDINGS}{RIGHT}")
     if fronted:
         front = f"(?:{LEFT}|(?<={LEFT}{_SMALL_WORDS})|(?<={LEFT}{_SMALL_WORDS}{_SMALL_WORDS}))"
         bodies.append(f"{front}(?:{trie(fronted)}){RIGHT}")
