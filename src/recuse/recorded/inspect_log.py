@@ -60,12 +60,15 @@ def inspect_rows(path: Path) -> Taken:
     for number, sample in enumerate(found.samples, start=1):
         for name, score in (sample.scores or {}).items():
             more = {"task": found.eval.task, "scorer": name, "sample": as_text(sample.id), **_group(sample)}
-            if (score.metadata or {}).get(SCORED) is not None:
-                rows += [(number, row) for row in _ours(sample, score.metadata[SCORED], more)]
+            ours = (score.metadata or {}).get(SCORED, {})
+            if "verdicts" in ours:
+                rows += [(number, row) for row in _ours(sample, ours, more)]
             elif (row := _judging(sample, score, orders, {**more, "judge": found.eval.model})) is not None:
                 rows.append((number, row))
             elif name not in _BY_TEXT:
-                graded.append(_graded(number, sample, score, {**more, "judge": _grader(found.eval, name)}))
+                graded.append(
+                    _graded(number, sample, score, {**more, "judge": ours.get("judge") or _grader(found.eval, name)})
+                )
             else:
                 unread += 1
     two, alone = paired(graded)
@@ -146,7 +149,10 @@ def _input(sample: Any) -> str:
 def _grader(spec: Any, scorer: str) -> str:
     """The model that grades: named to the scorer, in the role of a grader, or the one that is evaluated."""
     for one in spec.scorers or []:
-        if one.name.rpartition("/")[2] == scorer and isinstance(model := (one.options or {}).get("model"), str):
+        model = (one.options or {}).get("model") if one.name.rpartition("/")[2] == scorer else None
+        if isinstance(model, Mapping):
+            model = model.get("model")
+        if isinstance(model, str):
             return model
     role = (spec.model_roles or {}).get("grader")
     role = role[0] if isinstance(role, list) else role

@@ -89,14 +89,14 @@ def read_rows(path: str | Path) -> tuple[list[Row], bytes]:
     """
     path = Path(path)
     if not path.exists():
-        raise InputError("no such file", path=path, hint="Give a file of recorded verdicts.")
+        raise InputError("no such file", path=path, hint="Give a file that exists.")
     rows = []
     for number, values in read_file(path, preset=None):
         if isinstance(values, BadRow):
             raise InputError(str(values), path=path, row=number, field=values.field, hint="Correct the row.")
         rows.append(Row(str(path), number, _without_nan(values)))
     if not rows:
-        raise InputError("no rows", path=path, hint="Give a file with at least one verdict.")
+        raise InputError("no rows", path=path, hint="Give a file with at least one row.")
     return rows, path.read_bytes()
 
 
