@@ -58,7 +58,10 @@ def test_the_example_in_the_docstring_is_a_plan(tmp_path: Path):
     [
         (("templates", 0, "stratums"), "clear", "templates.0.stratums"),
         (("prob",), {}, "prob"),
-        (("probe", "temprature"), 0.5, "probe.temprature"),
+        (("probe", "temprature"), 0.5, "field 'probe.temprature': unknown key"),
+        (("probe", "temperature"), "warm", "field 'probe.temperature': Input"),
+        (("probe", "draws"), 0, "field 'probe.draws': Input"),
+        (("templates", 0), {"id": "bakery", "txt": "{{name}}"}, "field 'templates.0.txt': unknown key"),
         (("groups", "men", "names"), MEN[:3], "'men' has 3 names. Give at least 4"),
         (("groups", "men", "names"), MEN[:1], "what one name does poses as what its group does"),
         (("groups", "women", "names", 3), "Emil Sorge", "in the group 'men' too"),

@@ -5,6 +5,11 @@ Adapters translate a provider's errors into these at the boundary; programmer er
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
 
 class RecuseError(Exception):
     """Base of all expected errors: printed as one sentence without a traceback."""
@@ -96,3 +101,16 @@ class Interrupted(Incomplete):
     """The user stopped the run; the calls in flight were waited for and kept."""
 
     exit_code = 130
+
+
+def fault_of(error: ValidationError) -> tuple[str | None, str]:
+    """The key of a user's file that is at fault, None for the file as a whole, and what is wrong with it.
+
+    An unknown key goes first: where it is a misspelt one, the right one is missing only for that.
+    """
+    faults = error.errors()
+    first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
+    # Where a value may be of several types, the last part of the place is the type that was tried.
+    where = ".".join(str(part) for part in first["loc"] if not str(part).startswith("constrained-"))
+    said = "unknown key" if first["type"] == "extra_forbidden" else str(first["msg"]).removeprefix("Value error, ")
+    return where or None, said

@@ -22,7 +22,7 @@ from recuse import assets, stats
 from recuse.audits import GATEABLE
 from recuse.audits.measure import Measure, unmeasured
 from recuse.calibration.verdict import KappaRule
-from recuse.errors import InputError
+from recuse.errors import InputError, fault_of
 from recuse.types import Finding
 
 Decision = Literal["fit", "recuse", "inconclusive"]
@@ -70,9 +70,8 @@ def load_gate(path: Path | None = None) -> Gate:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not TOML: {error}", path=source, hint="Correct it.") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(str(first["msg"]), path=source, field=where, hint="Correct this key.") from None
+        where, said = fault_of(error)
+        raise InputError(said, path=source, field=where, hint="Correct this key.") from None
 
 
 @dataclass(frozen=True)

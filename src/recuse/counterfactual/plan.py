@@ -60,7 +60,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from recuse import assets
 from recuse.counterfactual.slots import CASES, NAME_SLOTS, PRONOUNS, fill, holes, key_of, skeleton, stray
-from recuse.errors import InputError
+from recuse.errors import InputError, fault_of
 from recuse.prompts import canonical
 
 LEAST_NAMES = 4  # with fewer, what one name does poses as what its group does
@@ -195,9 +195,8 @@ def of_form(form: type[Form], content: Mapping[str, object], path: object) -> Fo
     try:
         return form.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(str(first["msg"]), path=path, field=where, hint="Correct this key.") from None
+        where, said = fault_of(error)
+        raise InputError(said, path=path, field=where, hint="Correct this key.") from None
 
 
 def check_plan(plan: CounterfactualPlan, path: object) -> None:
@@ -294,7 +293,7 @@ class _Checks:
                 )
             if template.named and len(group.names) < LEAST_NAMES:
                 raise self.fault(
-                    f"the group {key!r} has {len(group.names)} names", field,
+                    f"the group {key!r} has {len(group.names)} name{'s' * (len(group.names) != 1)}", field,
                     f"Give at least {LEAST_NAMES}: with fewer, what one name does poses as what its group does.",
                 )  # fmt: skip
             if "last_name" in wanted and (single := [name for name in group.names if len(name.split()) < 2]):

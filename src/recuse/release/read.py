@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from recuse.errors import InputError, UsageError
+from recuse.errors import InputError, UsageError, fault_of
 from recuse.types import Finding
 
 Kind = Literal["audit", "discovery", "probe"]
@@ -111,9 +111,7 @@ def read_run(folder: Path) -> RunRead:
     try:
         content = _File.model_validate_json(plain)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or None
-        said = str(first["msg"]).removeprefix("Value error, ")
+        where, said = fault_of(error)
         raise InputError(f"not the findings of a run: {said}", path=path, field=where, hint=_WHOLE) from None
     told = _settings(folder / "run.toml")
     config = told.get("run") or content.config.get("run") or content.config

@@ -29,10 +29,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from recuse import assets
 from recuse.calibration.verdict import KappaRule
-from recuse.errors import InputError
+from recuse.errors import InputError, fault_of
 
-Bound = Annotated[float | None, Field(allow_inf_nan=False)]
-Drift = Annotated[float | None, Field(ge=0.0, allow_inf_nan=False)]
+# strict: true is no 1, and "0.05" no number
+Bound = Annotated[float | None, Field(strict=True, allow_inf_nan=False)]
+Drift = Annotated[float | None, Field(strict=True, ge=0.0, allow_inf_nan=False)]
 Limits = tuple[float | None, float | None]
 
 
@@ -98,7 +99,5 @@ def load_tolerances(path: Path) -> Tolerances:
     try:
         return Tolerances.model_validate(assets.read_toml(path, hint="Give a gate.toml file."))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or None
-        said = str(first["msg"]).removeprefix("Value error, ")
+        where, said = fault_of(error)
         raise InputError(said, path=path, field=where, hint="Correct this key." if where else "") from None

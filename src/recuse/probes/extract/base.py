@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ValidationError
 
-from recuse.errors import InputError
+from recuse.errors import InputError, fault_of
 from recuse.types import Reply
 
 Bounds = tuple[float, float]
@@ -57,10 +57,7 @@ def build_extractor(name: str, settings: Mapping[str, object], *, path: object =
             made = made.model_copy(update={k: Path(path).parent / v for k, v in made if isinstance(v, Path)})
         return build(made)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(["extract", name, *(str(part) for part in first["loc"])])
-        if first["type"] == "extra_forbidden":
-            what, hint = "unknown key", f"It takes: {', '.join(form.model_fields)}."
-        else:
-            what, hint = str(first["msg"]).removeprefix("Value error, "), "Correct this key."
-        raise InputError(what, path=path, field=where, hint=hint) from None
+        where, said = fault_of(error)
+        place = ".".join(["extract", name, *([where] if where else [])])
+        hint = f"It takes: {', '.join(form.model_fields)}." if said == "unknown key" else "Correct this key."
+        raise InputError(said, path=path, field=place, hint=hint) from None
