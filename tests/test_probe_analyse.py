@@ -467,6 +467,25 @@ def test_the_text_shows_hostile_names_harmless(tmp_path: Path, capsys: pytest.Ca
     assert "\x1b" not in shown
 
 
+def test_a_group_with_a_comma_is_named_in_quotes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = lending(1, templates=6, names=4, seeds=1)
+    comma = [{**one, "group": "A, or so"} if one["group"] == "A" else one for one in plain]
+    found = [
+        said_by(capsys, "analyse", write_records(tmp_path / f"{i}.jsonl", rows), "--metric", "approved", "--groups", g)
+        for i, (rows, g) in enumerate(((plain, "A,B"), (comma, '"A, or so",B')))
+    ]
+    assert found[1]["groups"] == ["A, or so", "B"]
+    assert found[1]["gap"] == found[0]["gap"] == pytest.approx(np.mean(list(gaps_by_hand(plain, "approved").values())))
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e120])
+def test_the_pooled_test_does_not_depend_on_the_unit_of_the_metric(tmp_path: Path, unit: float) -> None:
+    rows = [{**one, "approved": one["approved"] * unit} for one in lending(1, templates=6, names=4, seeds=1)]
+    found = analysed(tmp_path, rows).pooled
+    sides = [[one["approved"] / unit for one in rows if one["group"] == group] for group in ("A", "B")]
+    assert found.pvalue == pytest.approx(ttest_ind(*sides, equal_var=False).pvalue)
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "sentence"),
     [

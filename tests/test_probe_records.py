@@ -140,6 +140,31 @@ def test_a_row_that_lacks_a_column_is_named(tmp_path: Path) -> None:
     assert "row 3, field 'approved': the row lacks this column" in said(jsonl(tmp_path, changed(2, approved=...)))
 
 
+def test_a_column_that_some_rows_lack_is_refused_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, changed(2, error="timeout"))
+    found = read_records(path, metric="approved")
+    assert "error" not in found.columns
+    for ask in (found.column, found.values):
+        with pytest.raises(InputError, match="row 1, field 'error': the row lacks this column"):
+            ask("error")
+    assert "row 4, field 'seed': the row lacks this column" in said(jsonl(tmp_path, changed(3, seed=...)))
+
+
+def test_an_array_reads_like_lines(tmp_path: Path) -> None:
+    array = tmp_path / "records.json"
+    array.write_text(json.dumps(rows()))
+    one, two = read_records(array, metric="approved"), read_records(jsonl(tmp_path, rows()), metric="approved")
+    assert one.columns == two.columns
+
+
+@pytest.mark.parametrize("value", [10**200, -1e300])
+def test_a_number_whose_square_is_none_is_too_large(tmp_path: Path, value: float) -> None:
+    text = said(jsonl(tmp_path, changed(4, approved=value)))
+    assert "row 5, field 'approved': " in text
+    assert "is too large a number" in text
+    assert len(text) < 300
+
+
 @pytest.mark.parametrize("value", ["", None, "  "])
 def test_an_empty_group_is_named(tmp_path: Path, value: object) -> None:
     assert "row 1, field 'group': empty" in said(jsonl(tmp_path, changed(0, group=value)))

@@ -267,6 +267,20 @@ def test_bad_input_is_told_in_one_sentence(
     assert said in err
 
 
+def test_an_expected_slice_may_have_an_equals_sign_in_its_tag(tmp_path: Path, capsys: Printed) -> None:
+    rows = [{"a=b": row["side"], "y": row["y"]} for row in _counts({"x": (30, 60), "y": (20, 60)})]
+    path = _write(tmp_path / "t.jsonl", rows)
+    asked = ["probe", "slices", str(path), "--outcome", "y", "--by", "a=b"]
+    assert run([*asked, "--expect", "a=b=x"]) == 0
+    assert run([*asked, "--expect", "a=b=z"]) == 2
+    assert "no row has a=b=z" in capsys.readouterr().err
+
+
+def test_a_folder_without_records_is_told(tmp_path: Path, capsys: Printed) -> None:
+    assert run(["probe", "slices", str(tmp_path), "--outcome", "y", "--by", "side"]) == 2
+    assert "no records.parquet in this folder" in capsys.readouterr().err
+
+
 def test_a_missing_file_is_told(tmp_path: Path, capsys: Printed) -> None:
     assert run(["probe", "slices", str(tmp_path / "none.csv"), "--outcome", "y", "--by", "side"]) == 2
     assert "no such file" in capsys.readouterr().err

@@ -64,8 +64,11 @@ def options_of(given: Mapping[str, Any]) -> Options:
 
 
 def names_of(given: str | None) -> tuple[str, ...]:
-    """Names by commas."""
-    return tuple(name.strip() for name in given.split(",") if name.strip()) if given else ()
+    """Names by commas; one that holds a comma stands in double quotes, as in CSV."""
+    import csv
+
+    found = next(csv.reader([given], skipinitialspace=True), []) if given else []
+    return tuple(name.strip() for name in found if name.strip())
 
 
 def people_of(

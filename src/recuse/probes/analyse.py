@@ -193,7 +193,7 @@ class _Rows:
         error = math.sqrt(sum(shares))
         if error == 0:
             return stats.Estimate(gap, None, n, n, method, self.level, reason="no reply differs within its group")
-        df = sum(shares) ** 2 / sum(s**2 / (side.size - 1) for s, side in zip(shares, sides, strict=True))
+        df = 1 / sum((s / sum(shares)) ** 2 / (side.size - 1) for s, side in zip(shares, sides, strict=True))
         reach = float(stdtrit(df, (1 + self.level) / 2)) * error
         return stats.Estimate(
             gap, (gap - reach, gap + reach), n, n, method, self.level, 2 * float(stdtr(df, -abs(gap) / error))

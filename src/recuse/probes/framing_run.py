@@ -14,7 +14,7 @@ from recuse.lab.engines import Watch
 from recuse.probes.framing import Row, ceiling_note, framing_effects, framing_findings, headline, plain
 from recuse.probes.framing_plan import LEAST_DRAWS, NEUTRAL, Frame, FramingPlan, Question, load_framing_plan
 from recuse.probes.product import Found, Product, Reached, Send, carry_out
-from recuse.probes.records import RECORDS
+from recuse.probes.records import file_of
 from recuse.prompts import Prompt, load_prompt
 from recuse.recorded.rows import Row as Line
 from recuse.recorded.rows import read_rows
@@ -171,10 +171,7 @@ def read_framed(path: Path) -> tuple[list[Row], str]:
     Raises InputError, naming file, row and field, for what is no such file, no neutral rows, and fewer than five of a
     question.
     """
-    if path.is_dir():
-        path = path / RECORDS
-        if not path.is_file():
-            raise InputError(f"no {RECORDS} in this folder", path=path.parent, hint="Name a finished run, or a file.")
+    path = file_of(path)
     lines, _ = read_rows(path)
     rows = [_recorded(line) for line in lines]
     neutral = [row.question for row in rows if row.frame == NEUTRAL]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from recuse.errors import InputError, UsageError
 from recuse.probes.implicit import CELLS, Attribute, Group, Row, sort_words
-from recuse.probes.records import RECORDS
+from recuse.probes.records import file_of
 from recuse.recorded.rows import Row as Line
 from recuse.recorded.rows import read_rows
 from recuse.verdict.read import read_text
@@ -65,10 +65,7 @@ def read_recorded(path: Path, *, stimuli: Sequence[Path] = (), unit: str | None 
 
     Raises InputError, naming file, row and field, for what is no such file, and UsageError for stimuli without lists.
     """
-    if path.is_dir():
-        path = path / RECORDS
-        if not path.is_file():
-            raise InputError(f"no {RECORDS} in this folder", path=path.parent, hint="Name a finished run, or a file.")
+    path = file_of(path)
     lines, _ = read_rows(path)
     columns = dict.fromkeys(key for line in lines for key in line.values)
     category = next((name for name in _CATEGORY if name in columns), None)

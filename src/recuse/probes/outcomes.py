@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from recuse.errors import InputError, UsageError
-from recuse.pairs.readers import read_file
-from recuse.pairs.rows import BadRow
-from recuse.recorded.rows import Row, as_text
+from recuse.probes.records import file_of
+from recuse.recorded.rows import Row, as_text, read_rows
 
 _MISSING = ("", "null", "none", "nan")
-_FOLDER_FILE = "records.parquet"  # of a probe run's folder
 _MOST_VALUES = 200  # of one tag: more are ids
 _SHOWN = 8
 
@@ -73,7 +71,8 @@ def read_outcomes(
     value or with more than 200.
     """
     _check_names(outcome, by, gold)
-    rows = _rows(Path(path))
+    path = file_of(path)
+    rows, _ = read_rows(path)
     named = {"outcome": outcome, "gold": gold, "cluster": cluster, "same": same, "when": when}
     known = list(dict.fromkeys(key for row in rows for key in row.values))
     for column in [*by, *(name for name in named.values() if name is not None)]:
@@ -108,25 +107,10 @@ def _check_names(outcome: str, by: Sequence[str], gold: str | None) -> None:
             raise UsageError(f"{column!r} is both a tag and an outcome.", hint="Cut by another column.")
 
 
-def _rows(path: Path) -> list[Row]:
-    if path.is_dir() and (path / _FOLDER_FILE).is_file():
-        path = path / _FOLDER_FILE
-    if not path.exists():
-        raise InputError("no such file", path=path, hint="Give a table of outcomes, or the folder of a probe run.")
-    rows = []
-    for number, values in read_file(path, preset=None):
-        if isinstance(values, BadRow):
-            raise InputError(str(values), path=path, row=number, field=values.field, hint="Correct the row.")
-        rows.append(Row(str(path), number, values))
-    if not rows:
-        raise InputError("no rows", path=path, hint="Give a table with at least one row for each slice.")
-    return rows
-
-
 def _written(row: Row, column: str) -> str:
     """A cell as text; "" where it is missing."""
     value = row.get(column)
-    if value is None or value != value:
+    if value is None:
         return ""
     text = (row.text(column) or "").strip()
     return "" if text.casefold() in _MISSING else text

@@ -17,16 +17,17 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from recuse.blinding.tables import read_table
 from recuse.errors import InputError, UsageError
-from recuse.recorded.rows import Row, as_text
+from recuse.recorded.rows import Row, as_text, read_rows
 
 KEYS = ("template_id", "group", "name", "seed")
+# Columns that decide what is compared with what: every row has them, or none.
+_WHOLE = (*KEYS, "stratum", "batch", "prompt", "fresh")
 # Columns that are no metrics, whatever they hold.
 FIXED = (*KEYS, "stratum", "batch", "prompt", "reply", "finish", "logprobs", "fresh")
 RECORDS = "records.parquet"  # in a run folder
@@ -34,6 +35,7 @@ FORMS = (".jsonl", ".csv", ".parquet")
 _NULL = ("", "null", "none", "nan")
 _SAID = {"true": 1.0, "false": 0.0}
 _NAN = float("nan")
+_LARGEST = 1e140  # sums of squares of larger numbers leave the range of floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,16 @@ class Records:
     group: list[str]
     name: list[str]  # "" where a row shows none
     seed: list[str]
-    columns: Mapping[str, list[Any]]  # all of them, as the file has them
+    columns: Mapping[str, list[Any]]  # as the file has them; those that each row has
     metrics: tuple[str, ...]  # columns of numbers
+    partial: Mapping[str, int] = field(default_factory=dict)  # all other columns, and the first row without it
 
     def __len__(self) -> int:
         return len(self.template_id)
 
     def column(self, name: str) -> list[Any]:
-        """One column as the file has it. Raises InputError where there is none."""
+        """One column as the file has it. Raises InputError where there is none, or a row lacks it."""
+        self._whole(name)
         if name not in self.columns:
             raise InputError("missing column", path=self.path, field=name, hint=f"It has: {', '.join(self.columns)}.")
         return self.columns[name]
@@ -65,6 +69,7 @@ class Records:
         """
         if metric in FIXED:
             raise UsageError(f"{metric!r} is no metric.", hint=f"Columns of numbers: {_listed(self.metrics)}.")
+        self._whole(metric)
         if metric not in self.columns:
             raise InputError(
                 "missing column", path=self.path, field=metric, hint=f"Columns of numbers: {_listed(self.metrics)}."
@@ -72,10 +77,10 @@ class Records:
         found: list[float | None] = []
         for number, value in zip(self.number, self.columns[metric], strict=True):
             x = _number(value)
-            if x is not None and not math.isfinite(x):
-                shown = as_text(value)
+            if x is not None and not abs(x) <= _LARGEST:
+                shown, what = as_text(value), "is too large a number" if math.isfinite(x) else "is not a number"
                 raise InputError(
-                    f"{shown if len(shown) <= 60 else shown[:60] + '…'!r} is not a number", path=self.path, row=number,
+                    f"{shown if len(shown) <= 60 else shown[:60] + '…'!r} {what}", path=self.path, row=number,
                     field=metric, hint="Give a finite number, and null where the extractor failed.",
                 )  # fmt: skip
             found.append(x)
@@ -85,6 +90,13 @@ class Records:
                 hint="An extractor that never reads a value measures nothing: correct it.",
             )  # fmt: skip
         return found
+
+    def _whole(self, name: str) -> None:
+        if name in self.partial:
+            raise InputError(
+                "the row lacks this column, which others have", path=self.path, row=self.partial[name], field=name,
+                hint="Write null where the extractor failed.",
+            )  # fmt: skip
 
     def of_template(self, name: str) -> dict[str, str | None]:
         """What a column says of each template, as text; None where it says nothing or differs within the template."""
@@ -96,33 +108,26 @@ class Records:
 
 
 def read_records(path: Path | str, *, metric: str | None = None) -> Records:
-    """The records at `path`: JSONL, CSV, TSV (each also .gz) or Parquet, or a run folder with `records.parquet`.
+    """The records at `path`: JSONL, JSON, CSV, TSV (each also .gz) or Parquet, or a run folder.
 
     Raises InputError, naming file, row and field, for a file that cannot be read, a missing column, a row that lacks
-    one, rows that stand twice, a name in two groups, a template in two strata or batches, and for the column `metric`
-    as `Records.values` does.
+    one of template, group, name and seed, rows that stand twice, a name in two groups, a template in two strata or
+    batches, and for the column `metric` as `Records.values` does.
     """
-    path = Path(path)
-    if path.is_dir():
-        if not (path / RECORDS).is_file():
-            raise InputError(f"no {RECORDS} in this folder", path=path, hint="Name a finished probe run, or a file.")
-        path = path / RECORDS
-    # NaN, as table libraries write for an empty cell, becomes None.
-    rows = [
-        Row(str(path), number, {key: None if value != value else value for key, value in row.items()})
-        for number, row in read_table(path)
-    ]
+    path = file_of(path)
+    rows, _ = read_rows(path)
     names = list(dict.fromkeys(key for row in rows for key in row.values))
     for needed in KEYS[:2]:
         if needed not in names:
             raise InputError("missing column", path=path, field=needed, hint=f"It has: {', '.join(names)}.")
+    partial: dict[str, int] = {}
     for row in rows:
-        if lacking := [name for name in names if name not in row.values]:
-            raise row.fail(
-                "the row lacks this column, which others have", field=lacking[0],
-                hint="Write null where the extractor failed.",
-            )  # fmt: skip
-    columns = {name: [row.values[name] for row in rows] for name in names}
+        for key in names:
+            if key not in row.values:
+                partial.setdefault(key, row.number)
+                if key in _WHOLE:
+                    raise row.fail("the row lacks this column, which others have", field=key)
+    columns = {key: [row.values[key] for row in rows] for key in names if key not in partial}
     template, group = ([row.word(key) for row in rows] for key in KEYS[:2])
     name, seed = (
         [label(value) or "" for value in columns[key]] if key in columns else [""] * len(rows) for key in KEYS[2:]
@@ -134,11 +139,21 @@ def read_records(path: Path | str, *, metric: str | None = None) -> Records:
             _check_whole(rows, template, key)
     numeric = [key for key, column in columns.items() if key not in FIXED and _numeric(column)]
     found = Records(
-        str(path), tuple(row.number for row in rows), template, group, name, seed, columns, tuple(numeric)
+        str(path), tuple(row.number for row in rows), template, group, name, seed, columns, tuple(numeric), partial
     )  # fmt: skip
     if metric is not None:
         found.values(metric)
     return found
+
+
+def file_of(path: Path | str) -> Path:
+    """The records of a run where `path` is its folder, else `path`. Raises InputError for another folder."""
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    if not (path / RECORDS).is_file():
+        raise InputError(f"no {RECORDS} in this folder", path=path, hint="Name a finished probe run, or a file.")
+    return path / RECORDS
 
 
 def label(value: Any) -> str | None:

@@ -202,9 +202,10 @@ def _chance(counts: Sequence[tuple[float, int]]) -> Chance | None:
 
 def _check_expected(table: Outcomes, expected: Sequence[str]) -> None:
     for item in expected:
-        tag, equals, value = item.partition("=")
-        if not (equals and tag in table.tags):
+        # A tag may have an equals sign in its name.
+        tag = next((tag for tag in table.tags if item.startswith(f"{tag}=")), None)
+        if tag is None:
             raise UsageError(f"--expect {item!r} is not TAG=VALUE of a tag in --by.", hint="For example dialect=north.")
-        if value not in table.tags[tag]:
+        if item[len(tag) + 1 :] not in table.tags[tag]:
             found = ", ".join(dict.fromkeys(table.tags[tag]))
             raise UsageError(f"{table.path}: no row has {item}, which --expect names.", hint=f"There are: {found}.")

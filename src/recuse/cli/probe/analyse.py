@@ -69,7 +69,9 @@ def two(groups: str) -> tuple[str, str]:
     """The two groups of --groups. Raises UsageError for another number."""
     found = names_of(groups)
     if len(found) != 2:
-        raise UsageError(f"--groups is {groups!r}.", hint="Name two groups by a comma: --groups A,B.")
+        raise UsageError(
+            f"--groups is {groups!r}.", hint="Name two groups by a comma: --groups A,B; one with a comma in quotes."
+        )
     return found[0], found[1]
 
 
