@@ -289,6 +289,44 @@ def test_a_row_that_cannot_be_is_one_sentence_and_exit_2(tmp_path, capsys, chang
     assert text.count("\n") == 1
 
 
+WORDS = {
+    "context": {"ambig": "Ambiguous", "disambig": "unambiguous"},
+    "polarity": {"neg": "negative", "nonneg": "non_negative"},
+    "answer": {"target": "Target", "non-target": "non target", "unknown": "UNKNOWN"},
+    "correct": {True: "yes", False: "no"},
+}
+
+
+def test_words_that_others_use_for_the_same_score_the_same(tmp_path):
+    made = [
+        parsed(context=context, polarity=polarity, answer=answer, correct=answer == right)
+        for context, right in (("ambig", "unknown"), ("disambig", "target"))
+        for polarity in ("neg", "nonneg")
+        for answer in ("target", "non-target", "unknown")
+    ]
+    other = [{**row, **{key: words[row[key]] for key, words in WORDS.items()}} for row in made]
+    biased = [
+        {**row, "answer": row["answer"] if row["answer"] == "unknown" else
+         "biased" if (row["answer"] == "target") == (row["polarity"] == "neg") else "counter-biased"}
+        for row in made
+    ]  # fmt: skip
+    expected = read_parsed([lines(tmp_path / "made.jsonl", made)])[0]
+    assert {row.bias for row in expected} == {-1, 0, 1}
+    for name, rows in (("other", other), ("biased", biased)):
+        assert read_parsed([lines(tmp_path / f"{name}.jsonl", rows)])[0] == expected
+
+
+def test_a_word_of_two_meanings_is_refused_with_those_that_are_read(tmp_path, capsys):
+    path = lines(tmp_path / "rows.jsonl", [parsed(answer="stereotyped")])
+    assert cli(["probe", "bbq", str(path)]) == 2
+    assert "is none of target, non-target, unknown, biased, counter-biased." in capsys.readouterr().err
+
+
+def test_the_benchmarks_own_items_are_pointed_to_their_option(tmp_path, capsys):
+    assert cli(["probe", "bbq", str(lines(tmp_path / "items.jsonl", four()))]) == 2
+    assert "The benchmark's own items go with --original." in capsys.readouterr().err
+
+
 def test_a_missing_column_and_an_empty_file_are_one_sentence_and_exit_2(tmp_path, capsys):
     short = lines(tmp_path / "rows.jsonl", [{k: v for k, v in parsed().items() if k != "polarity"}])
     (tmp_path / "none.jsonl").write_text("")

@@ -24,27 +24,31 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeVar
 
 from recuse import assets
 from recuse.errors import InputError, UsageError
 from recuse.probes.bbq import Context, Polarity, Row, Said
-from recuse.probes.records import RECORDS
+from recuse.probes.records import file_of
 from recuse.recorded.rows import Row as Line
 from recuse.recorded.rows import as_text, read_rows
 
+T = TypeVar("T")
+_Leaning = Said | Literal["biased", "counter-biased"] | None
+# Keys as `_choice` looks them up: without case, blanks, hyphens and underscores.
 CONTEXTS: Mapping[str, Context] = {
     "ambig": "ambig", "disambig": "disambig", "ambiguous": "ambig", "disambiguated": "disambig",
+    "unambiguous": "disambig",
 }  # fmt: skip
 POLARITIES: Mapping[str, Polarity] = {
-    "neg": "neg", "nonneg": "nonneg", "negative": "neg", "non-negative": "nonneg", "nonnegative": "nonneg",
+    "neg": "neg", "nonneg": "nonneg", "negative": "neg", "nonnegative": "nonneg", "pos": "nonneg", "positive": "nonneg",
 }  # fmt: skip
-ANSWERS: Mapping[str, Said | None] = {
-    "target": "target", "non-target": "non-target", "unknown": "unknown", "nontarget": "non-target",
-    "non_target": "non-target", "null": None,
+ANSWERS: Mapping[str, _Leaning] = {
+    "target": "target", "nontarget": "non-target", "unknown": "unknown", "biased": "biased",
+    "counterbiased": "counter-biased", "antibiased": "counter-biased", "null": None,
 }  # fmt: skip
-_CORRECT: Mapping[str, bool | Said | None] = {
-    "true": True, "false": False, "1": True, "0": False, "target": "target", "non-target": "non-target",
-    "unknown": "unknown", "nontarget": "non-target", "non_target": "non-target", "null": None,
+_CORRECT: Mapping[str, bool | _Leaning] = {
+    "true": True, "false": False, "1": True, "0": False, "yes": True, "no": False, **ANSWERS,
 }  # fmt: skip
 _GROUPS = ("question_index", "template_id", "group")  # columns that may name the question group, the first counts
 _PLACES = {"0": 0, "1": 1, "2": 2, "ans0": 0, "ans1": 1, "ans2": 2, "a": 0, "b": 1, "c": 2}
@@ -141,15 +145,36 @@ def _item(line: Line) -> Item:
     unknown = [place for place in range(3) if "unknown" in tags[place][1:]]
     if len(unknown) != 1:
         raise line.fail("not exactly one answer is of the group 'unknown'", field="answer_info")
-    context = line.choice("context_condition", CONTEXTS)
+    context = _choice(line, "context_condition", CONTEXTS)
     if (right == unknown[0]) != (context == "ambig"):
         which = "is not" if context == "ambig" else "is"
         raise line.fail(f"the context is {context} and the right answer {which} unknown", field="label")
     return Item(
         line.word("example_id"), line.word("category"), line.word("question_index"), context,
-        line.choice("question_polarity", POLARITIES), line.word("context"), line.word("question"), answers, right,
+        _choice(line, "question_polarity", POLARITIES), line.word("context"), line.word("question"), answers, right,
         unknown[0], _target(line, tags, unknown[0]),
     )  # fmt: skip
+
+
+def _choice(line: Line, field: str, menu: Mapping[str, T]) -> T:
+    """The meaning of a field, which may be written with other hyphens and in another case than `menu` has it."""
+    if field not in line.values:
+        hint = "The benchmark's own items go with --original." if "context_condition" in line.values else ""
+        raise line.fail("missing column", field=field, hint=hint or f"The row has: {', '.join(sorted(line.values))}.")
+    written = as_text(line.values[field]).strip()
+    folded = "".join(c for c in written.casefold() if c not in " -_") or "null"
+    if folded not in menu:
+        words = ", ".join(dict.fromkeys(str(one).lower() for one in menu.values() if one is not None))
+        shown = written if len(written) <= 40 else f"{written[:40]}…"
+        raise line.fail(f"{shown!r} is none of {words}", field=field)
+    return menu[folded]
+
+
+def _person(answer: _Leaning, polarity: Polarity) -> Said | None:
+    """Who a biased answer names: the target where the question is negative, the other person where it is not."""
+    if answer == "biased" or answer == "counter-biased":
+        return "target" if (answer == "biased") == (polarity == "neg") else "non-target"
+    return answer
 
 
 def _tags(line: Line, info: object, place: str) -> list[str]:
@@ -179,11 +204,11 @@ def _placed(items: Mapping[tuple[str, str], Item], lines: Sequence[Line]) -> dic
             raise line.fail(f"another row has another place for {key[1]!r} in {key[0]}", field="target_loc")
         located[key] = place
     turns = _turns([item for item in items.values() if located.get(item.key) is not None], located, lines[0].path)
-    return {key: replace(item, target=_person(item, located[key], turns)) if key in located else item
+    return {key: replace(item, target=_located(item, located[key], turns)) if key in located else item
             for key, item in items.items()}  # fmt: skip
 
 
-def _person(item: Item, place: int | None, turns: bool) -> int | None:
+def _located(item: Item, place: int | None, turns: bool) -> int | None:
     if place is None or place == item.unknown:
         return None
     return 3 - item.unknown - place if turns and item.polarity == "nonneg" else place
@@ -287,8 +312,9 @@ def row_of(item: Item, given: Given) -> Row:
 
 
 def read_parsed(paths: Sequence[Path]) -> tuple[list[Row], list[str]]:
-    """Rows with the columns context (ambig, disambig), polarity (neg, nonneg), answer (target, non-target, unknown, or
-    empty where none could be read) and correct (true, false, or which answer is right); and notes.
+    """Rows with the columns context (ambig, disambig), polarity (neg, nonneg), answer (target, non-target or biased,
+    counter-biased; unknown; empty where none could be read) and correct (true, false, or which answer is right); and
+    notes.
 
     Optional: category; the question group as question_index, template_id or group; right (which answer is right, which
     tells what a faultless model would score); reason (why no answer could be read). Raises InputError for a row with
@@ -297,7 +323,7 @@ def read_parsed(paths: Sequence[Path]) -> tuple[list[Row], list[str]]:
     rows: list[Row] = []
     ungrouped = False
     for path in paths:
-        lines, _ = read_rows(path / RECORDS if path.is_dir() else path)
+        lines, _ = read_rows(file_of(path))
         column = next((name for name in _GROUPS if any(name in line.values for line in lines)), None)
         ungrouped |= column is None
         rows += [_parsed(line, column, len(rows) + i) for i, line in enumerate(lines)]
@@ -311,9 +337,11 @@ def read_parsed(paths: Sequence[Path]) -> tuple[list[Row], list[str]]:
 
 
 def _parsed(line: Line, column: str | None, number: int) -> Row:
-    context, polarity = line.choice("context", CONTEXTS), line.choice("polarity", POLARITIES)
-    answer, correct = line.choice("answer", ANSWERS), line.choice("correct", _CORRECT)
-    right = correct if isinstance(correct, str) else line.choice("right", ANSWERS) if "right" in line.values else None
+    polarity, context = _choice(line, "polarity", POLARITIES), _choice(line, "context", CONTEXTS)
+    answer = _person(_choice(line, "answer", ANSWERS), polarity)
+    correct = _choice(line, "correct", _CORRECT)
+    told = correct if isinstance(correct, str) else _choice(line, "right", ANSWERS) if "right" in line.values else None
+    right = _person(told, polarity)
     if right is not None and (right == "unknown") != (context == "ambig"):
         raise line.fail(f"{right!r} is said to be right in a context that is {context}", field="correct",
                         hint="Unknown is right in every ambiguous context and in no other.")  # fmt: skip
