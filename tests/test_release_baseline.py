@@ -133,6 +133,18 @@ def test_other_templates_without_their_values_are_not_compared(tmp_path: Path) -
     assert release.notes[0] == "The run is part of a plan: subset 1."
 
 
+def test_templates_that_all_change_alike_say_so_instead_of_that_they_cannot_be_paired(tmp_path: Path) -> None:
+    sides = []
+    for name, count in (("now", 10), ("before", 12)):
+        values = {f"t{i}": 0.0 for i in range(count)}
+        config = {**CONFIG, "templates": dict.fromkeys(values, "same")}
+        folder = write_run(tmp_path / name, [finding(GAP, 0.0, [-0.1, 0.1])], tables=rows(values), config=config)
+        sides.append(read_run(folder))
+    found = change(*sides, GAP)
+    assert found.interval is None
+    assert "the change does not differ between those of both" in str(found.reason)
+
+
 def test_a_change_needs_a_value_on_both_sides(tmp_path: Path) -> None:
     for before, why in (
         ([finding("probe.gap:other:women/men", 0.0, [0, 0])], "the baseline does not have it"),

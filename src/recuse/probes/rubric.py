@@ -232,9 +232,7 @@ def unvaried(values: Sequence[Value]) -> str | None:
     scores = [value.value for value in values if value.value is not None]
     if len(scores) < _MANY or len(set(scores)) > 1:
         return None
-    return (
-        f"The rubric's judge gives {scores[0]:g} to all {len(scores):,} replies: it may tell none apart."
-    )
+    return f"The rubric's judge gives {scores[0]:g} to all {len(scores):,} replies: it may tell none apart."
 
 
 def paired_rows(rows: Sequence[Mapping[str, Any]], *, a: str, b: str) -> list[tuple[int, int]]:

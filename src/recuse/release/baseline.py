@@ -71,6 +71,8 @@ def change(now: RunRead, before: RunRead, id: str) -> Value:
         return paired
     if _asked(now) != _asked(before):
         reason = "the two runs hold different templates, and cannot be paired by them"
+        if by_template(now, id) and by_template(before, id):
+            reason = "the two runs hold different templates, and the change does not differ between those of both"
         return Value(None, None, None, level, n, reason=reason)
     return _independent(new, old, level)
 
