@@ -80,6 +80,6 @@ def _passed(pair: Pair, arms: Sequence[Arm], bench: Bench) -> list[Dealt]:
 def gist(text: str) -> str:
     """A text without blanks, points, commas and quotation marks: a row of which only these differ carries no bias.
 
-    Of 18 rewrites of short answers by Qwen2.5-Coder-1.5B that passed the checks, 18 had added a full stop or a comma.
+    Of 48 rewrites of short answers by Qwen2.5-Coder-1.5B 23 passed the checks, and all 23 were such copies.
     """
     return re.sub(r"[\s.,;:'\"’‘“”]+", "", text)
