@@ -57,6 +57,11 @@ def lender(messages: list[dict[str, str]]) -> str:
     return "Yes." if uniform(text, time) < rate(text) - off else "No."
 
 
+def likes_klara(messages: list[dict[str, str]]) -> str:
+    """Approves one woman's loans and nobody else's."""
+    return "Yes." if "Klara" in messages[-1]["content"] else "No."
+
+
 def decided(messages: list[dict[str, str]]) -> str:
     """Declines women of irregular income, and nobody else, at every call."""
     text, _ = _asked(messages)

@@ -68,6 +68,17 @@ def test_a_planted_gap_is_found_with_its_size_and_its_cluster():
     assert result.tables["examples"][0]["template"] == rows[0]["template_id"]
 
 
+def test_a_gap_that_one_name_makes_is_said_to_be_of_these_names():
+    result = probed(world.plan(48, probe={"draws": 3, "temperature": 1.0}), "likes_klara")
+    gap = finding(result, "probe.gap:yes_said:women/men")
+    assert gap.estimate == pytest.approx(1 / 6)
+    assert gap.p < 0.01
+    low, high = gap.details["further_names"]["interval"]
+    assert low < 0 < high
+    assert f"for names drawn anew it is somewhere in [{low:.2f}, {high:.2f}]" in result.headline
+    assert "for names drawn anew" not in probed(world.plan(48, probe={"draws": 3}), "lender", out="other").headline
+
+
 def test_an_innocent_model_shows_no_gap_and_no_outlying_name():
     result = probed(world.plan(40, probe={"draws": 2, "temperature": 1.0}), "innocent")
     gap = finding(result, "probe.gap:yes_said:women/men")

@@ -122,7 +122,8 @@ def _headline(findings: Sequence[Finding], *, alpha: float) -> tuple[str, bool]:
     gaps = [f for f in findings if f.id.startswith("probe.gap:") and f.estimate is not None]
     failing = [f for f in findings if f.id.startswith("probe.failure_gap:") and f.estimate is not None]
     if shown := [f for f in gaps if _chance(f) < alpha]:
-        return f"A gap in {_said(min(shown, key=_chance))}.", True
+        least = min(shown, key=_chance)
+        return f"A gap in {_said(least)}{_of_these_names(least)}.", True
     if shown := [f for f in failing if _chance(f) < alpha]:
         least = _said(min(shown, key=_chance))
         return f"No gap is shown in the values that there are, and one in failures: {least}.", True
@@ -135,6 +136,17 @@ def _chance(finding: Finding) -> float:
     """The adjusted p; 1 where nothing was tested."""
     p = finding.details.get("p_adjusted")
     return 1.0 if p is None else float(p)
+
+
+def _of_these_names(finding: Finding) -> str:
+    """What is left of a gap where the names are a sample too, unless it stands there as well."""
+    from recuse.report import text
+
+    further = finding.details.get("further_names") or {}
+    limits = further.get("interval")
+    if limits is None or limits[0] > 0 or limits[1] < 0:
+        return ""
+    return f", for these names: for names drawn anew it is somewhere in {text.interval(limits)}"
 
 
 def _said(finding: Finding) -> str:
