@@ -252,3 +252,21 @@ def test_missing_and_tied_votes() -> None:
 def test_a_panel_of_one_judge_twice_names_the_folders() -> None:
     found = panel([run({"1": "c"}, folder="x/old"), run({"1": "c"}, folder="x/new")], said({"1": "c"}))
     assert found.judges == ("openai/m (old)", "openai/m (new)")
+
+
+def test_a_panel_keeps_judges_apart_whose_folders_are_called_alike_and_takes_no_run_twice() -> None:
+    rows = {"1": "c", "2": "r"}
+    turned = {"1": "r", "2": "c"}
+    labels = said({"1": "c", "2": "r"})
+    found = panel([run(rows, folder="old/run"), run(turned, folder="new/run")], labels)
+    assert sorted(name.split("(")[1] for name in found.judges) == ["new/run)", "old/run)"]
+    assert [finding(found, f"panel.agreement:{name}").estimate for name in found.judges] == [1.0, 0.0]
+    with pytest.raises(UsageError, match="given twice"):
+        panel([run(rows, folder="old/run"), run(rows, folder="old/../old/run")], labels)
+
+
+def test_a_weighted_vote_without_any_weight_counts_heads() -> None:
+    rows = [{"1": "c"}, {"1": "c"}, {"1": "r"}]  # one group: nothing on which to measure a weight for it
+    found = panel([run(r, judge=f"j{i}") for i, r in enumerate(rows)], said({"1": "c"}))
+    assert finding(found, "panel.agreement:weighted").estimate == 1.0
+    assert finding(found, "panel.agreement:majority").estimate == 1.0

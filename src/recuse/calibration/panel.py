@@ -44,10 +44,14 @@ class PanelFound:
 def panel(runs: Sequence[Run], labels: Labels, *, level: float = 0.95, notes: Sequence[str] = ()) -> PanelFound:
     """The judges one by one, their majority and their weighted vote, on verdicts that all were asked for.
 
-    Raises UsageError for fewer than two runs, runs that share no pair, and labels of none of these pairs.
+    Raises UsageError for fewer than two runs, a run given twice, runs that share no pair, and labels of none of these
+    pairs.
     """
     if len(runs) < 2:
         raise UsageError("A panel needs two runs or more.", hint="Give the folders of several judges' audits.")
+    counted = Counter((run.judge, run.folder.resolve()) for run in runs)
+    if twice := [folder for (_, folder), count in counted.items() if count > 1]:
+        raise UsageError(f"The run {twice[0].name} is given twice.", hint="A judge has one voice: give each run once.")
     keys = shared_keys(runs)
     names = _names(runs)
     rows = {name: [by_key(run)[key] for key in keys] for name, run in zip(names, runs, strict=True)}
@@ -71,9 +75,16 @@ def panel(runs: Sequence[Run], labels: Labels, *, level: float = 0.95, notes: Se
 
 
 def _names(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Judges by name; by name and folder where two runs are of one judge."""
-    counted = Counter(run.judge for run in runs)
-    return tuple(run.judge if counted[run.judge] == 1 else f"{run.judge} ({run.folder.name})" for run in runs)
+    """Judges by name; where two runs are of one judge by name and folder, with its whole path where folders are called
+    alike."""
+    judges = Counter(run.judge for run in runs)
+    folders = Counter((run.judge, run.folder.name) for run in runs)
+    return tuple(
+        run.judge
+        if judges[run.judge] == 1
+        else f"{run.judge} ({run.folder.name if folders[run.judge, run.folder.name] == 1 else run.folder})"
+        for run in runs
+    )
 
 
 def _by_row(rows: Mapping[str, Sequence[Judgement]]) -> list[dict[str, Judgement]]:
@@ -81,14 +92,16 @@ def _by_row(rows: Mapping[str, Sequence[Judgement]]) -> list[dict[str, Judgement
 
 
 def _vote(at: Mapping[str, Judgement], weights: Mapping[str, float]) -> Judgement:
-    """Where the weight lies. A tie where both sides weigh the same or most say so, and none where nobody answered."""
+    """Where the weight lies. A tie where both sides weigh the same or most say so, and none where nobody answered. Where
+    no judge that answered has any weight, all weigh the same."""
+    answered = {name: j.prefers for name, j in at.items() if j.prefers is not None}
+    blank = not any(weights[name] for name in answered)
     sums: dict[Preference, float] = {"chosen": 0.0, "rejected": 0.0, "tie": 0.0}
-    for name, j in at.items():
-        if j.prefers is not None:
-            sums[j.prefers] += weights[name]
+    for name, said in answered.items():
+        sums[said] += 1.0 if blank else weights[name]
     first = next(iter(at.values()))
     base = replace(first, reason=None, logit=None, outside=None)
-    if all(j.prefers is None for j in at.values()):
+    if not answered:
         return replace(base, prefers=None, reason="missing")
     best = max(sums.values())
     leading = [side for side, weight in sums.items() if weight >= best - 1e-12]
