@@ -148,6 +148,8 @@ def test_a_judge_that_reacts_to_a_group_makes_every_judged_metric_suspect(here: 
     assert found["judged.win_rate"]["estimate"] == pytest.approx(0.75)
     for report in reports(here):
         assert "Every judged metric of this run is suspect." in report
+    for report in reports(here)[:2]:
+        assert "suspect: The judge reacts to a group signal" in report  # beside the metric itself
     assert "otherwise identical texts" in found["judged.win_rate"]["details"]["suspect"]
 
 

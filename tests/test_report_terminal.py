@@ -167,3 +167,14 @@ def test_phases_on_a_terminal_end_with_the_last_state_and_quiet_ones_say_nothing
 
 def test_a_phase_says_nothing_that_moves_the_cursor() -> None:
     assert phase_state("\x1b[2Jjudging\nx", 1, 2, 0.0) == "⟨U+001B⟩[2Jjudging x, 1/2"
+
+
+@pytest.mark.parametrize(
+    ("why", "word"),
+    [("The judge reacts to a group signal.", "suspect"), ("not settled: 4 labels", "not settled"), ("", "")],
+)
+def test_a_value_in_doubt_says_so_where_outcomes_stand(why: str, word: str) -> None:
+    win = replace(FINDINGS[0], id="judged.win_rate", outcome=None, details={"suspect": why} if why else {})
+    text = printed(replace(EXAMPLE, findings=(*FINDINGS, win)), 120)
+    [row] = [line for line in text.splitlines() if line.startswith("judged.win_rate")]
+    assert row.rstrip().endswith(word or ")")

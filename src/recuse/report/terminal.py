@@ -40,7 +40,8 @@ def print_result(result: AuditResult, console: Console) -> None:
         cells = [name, _text(text.estimate(finding))]
         if wide:
             cells += [_text(text.tolerance(finding)), _text(text.size(finding))]
-        table.add_row(*cells, Text(finding.outcome or "", style=_COLOURS.get(finding.outcome or "", "")))
+        said = finding.outcome or text.doubt(finding)
+        table.add_row(*cells, Text(said, style=_COLOURS.get(said, "yellow" if said else "")))
     console.print(table)
     console.print()
     line = Text(text.outcome_line(result), style=f"bold {_COLOURS[result.outcome]}")

@@ -122,9 +122,20 @@ def cells(finding: Finding, *, level: float) -> dict[str, str]:
         "Outcome": finding.outcome or "",
         "With missing verdicts": bounds(finding),
         "Other reading": other_reading(finding),
-        "Remark": str(finding.details.get("uninformative") or finding.details.get("suspect") or ""),
+        "Remark": str(finding.details.get("uninformative") or _in_doubt(finding)),
         "Method": finding.method,
     }
+
+
+def doubt(finding: Finding) -> str:
+    """In a word or two, whether the controls of the run put the value in doubt: "suspect", "not settled" or ""."""
+    reason = finding.details.get("suspect")
+    return "" if not reason else "not settled" if str(reason).startswith("not settled") else "suspect"
+
+
+def _in_doubt(finding: Finding) -> str:
+    reason = str(finding.details.get("suspect") or "")
+    return f"suspect: {reason}" if doubt(finding) == "suspect" else reason
 
 
 def outcome_line(result: AuditResult) -> str:
