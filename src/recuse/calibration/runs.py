@@ -65,9 +65,9 @@ def read_run(folder: Path) -> Run:
 
 def _judgement(row: Mapping[str, Any]) -> Judgement:
     names = ("pair", "group", "order", "prefers", "arm", "repeat", "reason", "logit", "outside", "fresh")
-    scores = (row.get("score_chosen"), row.get("score_rejected"))
-    more = {"scores": scores} if None not in scores else {}
-    return Judgement(**{name: row[name] for name in names}, bounded=bool(row.get("bounded")), **more)
+    chosen, rejected = row.get("score_chosen"), row.get("score_rejected")
+    scores = None if chosen is None or rejected is None else (chosen, rejected)
+    return Judgement(**{name: row[name] for name in names}, bounded=bool(row.get("bounded")), scores=scores)
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

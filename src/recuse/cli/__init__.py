@@ -16,8 +16,8 @@ from recuse.cli.blind import blind
 from recuse.cli.calibrate import calibrate
 from recuse.cli.compare import compare
 from recuse.cli.discover import discover
-from recuse.cli.export import export
 from recuse.cli.explain import explain
+from recuse.cli.export import export
 from recuse.cli.gate import gate
 from recuse.cli.harden import harden
 from recuse.cli.ledger import ledger

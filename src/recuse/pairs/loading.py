@@ -185,7 +185,7 @@ def _item(number: int, row: dict[str, Any] | BadRow, form: Preset, by: str | Non
 
 
 def _meta(row: Row, form: Preset) -> dict[str, Any]:
-    """The single values beside what the preset reads, lists of texts (such as names), and the lists of tests for code."""
+    """The single values beside what the preset reads, lists of texts (such as names), and lists of tests for code."""
     return {
         key: value
         for key, value in row.items()

@@ -124,10 +124,10 @@ class PairSet:
             read.update(canonical([row["id"], written["prompt"], *texts.values()]).encode())
             writer.add(written)
         store = writer.finish()
+        hash = assets.digest(f"{self.hash} {by} {read.hexdigest()}".encode())
         return PairSet(
-            store, np.arange(len(store)), source=self.source, preset=self.preset,
-            hash=assets.digest(f"{self.hash} {by} {read.hexdigest()}".encode()), groups=self.groups, balance=self.balance,
-            notes=list(self.notes),
+            store, np.arange(len(store)), source=self.source, preset=self.preset, hash=hash, groups=self.groups,
+            balance=self.balance, notes=list(self.notes),
         )  # fmt: skip
 
     def close(self) -> None:

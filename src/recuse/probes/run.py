@@ -122,8 +122,8 @@ def _headline(findings: Sequence[Finding], *, alpha: float) -> tuple[str, bool]:
     gaps = [f for f in findings if f.id.startswith("probe.gap:") and f.estimate is not None]
     failing = [f for f in findings if f.id.startswith("probe.failure_gap:") and f.estimate is not None]
     if shown := [f for f in gaps if _chance(f) < alpha]:
-        least = min(shown, key=_chance)
-        return f"A gap in {_said(least)}{_of_these_names(least)}.", True
+        surest = min(shown, key=_chance)
+        return f"A gap in {_said(surest)}{_of_these_names(surest)}.", True
     if shown := [f for f in failing if _chance(f) < alpha]:
         least = _said(min(shown, key=_chance))
         return f"No gap is shown in the values that there are, and one in failures: {least}.", True
