@@ -201,7 +201,7 @@ def test_a_label_given_twice_alike_counts_once_and_is_told(tmp_path: Path) -> No
         ([{"item": "k1", "label": "A"}], {}, "how do labels find their pairs? Name a column"),
         ([{"pair": "p1", "label": "A"}], {"key": "item"}, "there is no column 'item'"),
         ([{"pair": "p1", "label": "A"}], {"annotator": "who"}, "there is no column 'who'"),
-        ([{"pair": "p1", "verdict": "A"}], {}, "which column holds the labels? Name it; the file has: pair, verdict"),
+        ([{"pair": "p1", "verdict": "A"}], {}, "the labels? Name it (--label); the file has: pair, verdict"),
         ([{"pair": "p1", "label": "A", "winner": "B"}], {}, "which column holds the labels?"),
         ([{"pair": "p1", "label": "A"}], {"column": ("best",)}, "there is no column 'best'"),
         ([{"pair": "p1", "label": "A"}], {"values": {"0": "both"}}, "The word '0' cannot mean 'both'"),

@@ -17,6 +17,8 @@ from recuse.errors import InputError
 
 MEN = ["Jakob Brenner", "Emil Sorge", "Anton Weiss", "Paul Adler"]
 WOMEN = ["Klara Brenner", "Ida Sorge", "Lena Weiss", "Marta Adler"]
+XE = {"they": "xe", "them": "xem", "their": "xyr", "theirs": "xyrs", "themself": "xemself"}
+OUTPUT = {"id": "sum", "question": "What is 17 + 25?", "own": "42", "other": "41", "better": "own"}
 PLAN = {
     "schema": 1,
     "question": "How good is this note?",
@@ -65,8 +67,7 @@ def test_the_example_in_the_docstring_is_a_plan(tmp_path: Path):
 
 
 def test_pronouns_of_ones_own_are_used_in_every_case():
-    xe = {"they": "xe", "them": "xem", "their": "xyr", "theirs": "xyrs", "themself": "xemself"}
-    plan = read_plan(changed("groups", "women", "pronouns", to=xe))
+    plan = read_plan(changed("groups", "women", "pronouns", to=XE))
     assert [r.text for r in render(plan) if r.group == "women"][-1].startswith("Xe belongs")
 
 
@@ -138,6 +139,13 @@ def test_no_name_and_no_wording_can_open_a_slot_or_break_the_proof(found: list[s
         (("speed",), 2, "unknown key"),
         (("schema",), 2, "schema"),
         (("groups", "men", "pronouns"), "it", "groups.men.pronouns"),
+        (("groups", "men", "pronouns"), "xe", "pronouns': 'xe' is none of he, she, they; write a table"),
+        (("groups", "men", "pronouns"), {"they": "xe", "them": "xem"}, "pronouns': the table has no their, no th"),
+        (("groups", "men", "pronouns"), {**XE, "he": "x"}, "pronouns': the table has an unknown 'he'"),
+        (("groups", "men", "pronouns"), 3, "groups.men.pronouns"),
+        (("outputs",), [{**OUTPUT, "other": " 42"}], "outputs.0.other': both outputs are the same text"),
+        (("outputs",), [{**OUTPUT, "other": "42", "better": "tie"}], None),
+        (("lineups",), [{"id": "l", "question": "q", "answers": ["a", "b", "a "]}], "answers': an answer stands"),
         (("tolerance",), {"score": 0}, "tolerance.score"),
         (("question",), "How good is {{name}}?", "the question has a slot"),
     ],

@@ -193,7 +193,8 @@ def _label_columns(found: LabelRows, given: tuple[str, ...], path: str) -> tuple
     if not single and len(ratings) == 1 and ratings[0][1] in candidates:
         return ratings[0]
     raise UsageError(
-        f"{path}: which column holds the labels?", hint=f"Name it; the file has: {', '.join(candidates or names)}."
+        f"{path}: which column holds the labels?",
+        hint=f"Name it (--label); the file has: {', '.join(candidates or names)}.",
     )
 
 
@@ -242,7 +243,9 @@ def _word(row: Row, column: str, value: Any, words: Mapping[str, _Word]) -> _Wor
         return "tie"
     shown = text if len(text) <= 40 else text[:37] + "..."
     raise row.fail(
-        f"{shown!r} is no label (A, B, chosen, rejected, tie, abstain)", field=column, hint="Say what the word means."
+        f"{shown!r} is no label (A, B, chosen, rejected, tie, abstain)",
+        field=column,
+        hint=f"Say what the word means: --means '{shown}=LABEL'.",
     )
 
 

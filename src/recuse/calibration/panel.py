@@ -92,8 +92,10 @@ def _by_row(rows: Mapping[str, Sequence[Judgement]]) -> list[dict[str, Judgement
 
 
 def _vote(at: Mapping[str, Judgement], weights: Mapping[str, float]) -> Judgement:
-    """Where the weight lies. A tie where both sides weigh the same or most say so, and none where nobody answered. Where
-    no judge that answered has any weight, all weigh the same."""
+    """Where the weight lies. A tie where both sides weigh the same or most say so, and none where nobody answered.
+
+    Where no judge that answered has any weight, all weigh the same.
+    """
     answered = {name: j.prefers for name, j in at.items() if j.prefers is not None}
     blank = not any(weights[name] for name in answered)
     sums: dict[Preference, float] = {"chosen": 0.0, "rejected": 0.0, "tie": 0.0}

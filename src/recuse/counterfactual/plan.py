@@ -56,7 +56,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from recuse import assets
 from recuse.counterfactual.slots import CASES, NAME_SLOTS, PRONOUNS, fill, holes, key_of, skeleton, stray
@@ -87,6 +87,19 @@ class Group(Strict):
     names: list[str] = []
     pronouns: Literal["he", "she", "they"] | PronounSet | None = None
     words: dict[str, Text] = {}
+
+    @field_validator("pronouns", mode="before")
+    @classmethod
+    def _of_one_form(cls, value: object) -> object:
+        """Pydantic names every form that a value might have had; a person meant one."""
+        if isinstance(value, Mapping):
+            wrong = [*(f"no {case}" for case in CASES if case not in value),
+                     *(f"an unknown {key!r}" for key in value if key not in CASES)]  # fmt: skip
+            if wrong:
+                raise ValueError(f"the table has {', '.join(wrong)}; its cases are {', '.join(CASES)}")
+        elif isinstance(value, str) and value not in PRONOUNS:
+            raise ValueError(f"{value!r:.40} is none of {', '.join(PRONOUNS)}; write a table with {', '.join(CASES)}")
+        return value
 
     def values(self, name: str) -> dict[str, str]:
         """What this group puts into slots, for one of its names; "" where no name is shown."""
@@ -232,6 +245,12 @@ class _Checks:
             self.template(template)
         if plan.authors:
             self.authors(plan.authors)
+        for i, output in enumerate(plan.outputs):
+            if output.better != "tie" and output.own.strip() == output.other.strip():
+                raise self.fault("both outputs are the same text", f"outputs.{i}.other", "None is better: take it out.")
+        for i, lineup in enumerate(plan.lineups):
+            if len({answer.strip() for answer in lineup.answers}) < len(lineup.answers):
+                raise self.fault("an answer stands twice", f"lineups.{i}.answers", "Give three different answers.")
 
     def fault(self, what: str, field: str, hint: str) -> InputError:
         return InputError(what, path=self.path, field=field, hint=hint)
