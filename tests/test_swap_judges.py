@@ -104,6 +104,15 @@ def test_a_gap_no_larger_than_what_a_blank_does_is_no_ground_to_recuse(favour, o
     assert any("a meaningless edit does as much" in note for note in result.notes) == (favour == 1)
 
 
+def test_no_interval_reaches_beyond_the_ends_of_the_scale():
+    plan = plan_of(2)
+    _, by_id = found(plan, judge_by(lambda text: 9 if is_of(WOMEN, text) and number(text) % 2 else 5))
+    pointwise, pairwise = (by_id[f"swap.gap:{mode}:men/women"] for mode in ("pointwise", "pairwise"))
+    assert pointwise.estimate == -2.0  # nothing in one template, 4 points in the other: a t interval of +-25
+    assert pointwise.interval == (-9.0, 9.0)  # the scale is 1 to 10
+    assert all(-1.0 <= end <= 1.0 for end in pairwise.interval)
+
+
 def test_a_synonym_is_put_in_outside_the_slots():
     plan = plan_of(
         6, names=4, text="{{name}} bought number {n} for a big shop.", judge={"modes": ["pointwise"]},

@@ -36,11 +36,13 @@ def ruled(id: str, title: str, found: Ruled, mode: Mode, *, level: float, **more
 
 
 def of_gap(id: str, title: str, gap: Gap, mode: Mode, **more: Any) -> Measure:
-    """A gap as it is."""
+    """A gap as it is, its interval cut where no gap can lie: a t interval of two templates knows no ends of a scale."""
     found, careful = gap.found, gap.careful
     if found.estimate is None:
         return unmeasured(id, title, found.reason or "no verdict at all", mode=mode.kind, **more)
     interval = found.interval or careful.interval
+    if interval is not None:
+        interval = max(interval[0], -gap.width), min(interval[1], gap.width)
     method = found.method if found.interval else careful.method
     details: dict[str, Any] = {
         "mode": mode.kind,
