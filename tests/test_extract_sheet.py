@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recuse.cli import run
 from recuse.errors import InputError, UsageError
 from recuse.probes.sheet import COLUMNS, Variant, check_variants, neutral, read_sheet, sample, sheet_bytes, told
 
@@ -108,3 +110,50 @@ def test_a_sheet_without_its_columns_is_refused(tmp_path: Path) -> None:
     path.write_text("template_id;language\nt;de\n", encoding="utf-8")
     with pytest.raises(InputError, match="language"):
         read_sheet(path)
+
+
+def test_the_command_writes_a_sheet_and_reads_it_when_it_comes_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variants, sheet = tmp_path / "variants.jsonl", tmp_path / "sheet.csv"
+    free = "Der Kredit über 25.000 € läuft bis zum 2. März 2026."
+    rows = [{"template_id": f"t{i}", "language": "de", "base": BASE, "text": GERMAN if i else free} for i in range(6)]
+    variants.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    items = ["--item", "object|Einspruch|opponer"]
+    assert run(["probe", "sheet", str(variants), "--out", str(sheet), *items, "--per-language", "3", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["variants"], told["sampled"]) == (6, 3)
+    assert told["faulty"] == [
+        {"template_id": "t0", "language": "de", "faults": "lost 20000 eur, lost 14, lost object, added 25000 eur"}
+    ]
+    cells = rows_of(sheet.read_bytes())
+    for cell, answer in zip(cells, ("no", "yes", ""), strict=True):
+        cell["same_meaning"], cell["natural"] = answer, "4" if answer else ""
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(cells)
+    assert run(["probe", "sheet", str(sheet)]) == 0
+    assert capsys.readouterr().out == "de: same meaning in 0.500 [0.09, 0.91] of 2, natural 4.0 of 5, 1 unread\n"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"template_id": "t1", "language": "de", "base": "x"}, "'text'"),
+        (
+            {"template_id": "t0", "language": "de", "base": "x", "text": "y"},
+            "of 't0' stands in row 1 too",
+        ),
+    ],
+)
+def test_variants_that_cannot_be_used_are_one_sentence(
+    row: dict[str, str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"template_id": "t0", "language": "de", "base": "x", "text": "y"}, row]
+    (tmp_path / "v.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    assert run(["probe", "sheet", str(tmp_path / "v.jsonl"), "--out", str(tmp_path / "s.csv")]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "s.csv").exists()

@@ -59,6 +59,28 @@ class LanguageRead:
     unread: int  # samples without an answer to the first question
 
 
+def read_variants(path: Path | str) -> tuple[Variant, ...]:
+    """The rows of a table with the columns template_id, language, base and text.
+
+    Raises InputError naming the row and the field of an empty or missing cell, and of a variant that stands twice.
+    """
+    seen: dict[tuple[str, str], int] = {}
+    found = []
+    for number, values in read_table(Path(path)):
+        row = Row(str(path), number, values)
+        base, text = row.text("base"), row.text("text")
+        if base is None or text is None:
+            raise row.fail("the text is empty", field="base" if base is None else "text")
+        one = Variant(row.word("template_id"), row.word("language"), base, text)
+        if (before := seen.setdefault((one.template_id, one.language), number)) != number:
+            raise row.fail(
+                f"the {one.language} variant of {one.template_id!r} stands in row {before} too", field="template_id",
+                hint="Keep one of them.",
+            )  # fmt: skip
+        found.append(one)
+    return tuple(found)
+
+
 def check_variants(variants: Iterable[Variant], *, checklist: Sequence[Sequence[str]] = ()) -> tuple[VariantFacts, ...]:
     """The facts that each variant keeps of its base text, and the items of a checklist (each with its spellings in all
     languages). Raises UsageError for an item without a word."""

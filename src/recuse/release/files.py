@@ -11,12 +11,12 @@ from recuse.errors import UsageError
 SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable with which GitHub Actions names the file of its summary page
 
 
-def write_whole(path: Path, content: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Raises UsageError where the file cannot be written."""
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
             try:
-                part.write(content.encode("utf-8", "backslashreplace"))
+                part.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
             except BaseException:
                 Path(part.name).unlink()
                 raise

@@ -11,6 +11,7 @@ from recuse.cli.probe.framing import framing
 from recuse.cli.probe.implicit import implicit
 from recuse.cli.probe.power import power
 from recuse.cli.probe.run import run
+from recuse.cli.probe.sheet import sheet
 from recuse.cli.probe.slices import slices
 
 probe = typer.Typer(help="Probe a model for differences between groups.", no_args_is_help=True)
@@ -21,4 +22,5 @@ probe.command()(framing)
 probe.command()(implicit)
 probe.command()(power)
 probe.command()(run)
+probe.command()(sheet)
 probe.command()(slices)
