@@ -175,3 +175,17 @@ def test_the_command_audits_the_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert code == {"fit": 0, "recuse": 1, "inconclusive": 3}[found["outcome"]]
     assert by_id["accuracy.error_rate"]["estimate"] == pytest.approx(3 / 30)
     assert by_id["position.consistency"]["estimate"] == 1.0
+
+
+@pytest.mark.parametrize("odd", [None, [], "x", -1.5, True, {"a": 1}, "\ud800", float("nan")], ids=repr)
+@pytest.mark.parametrize("field", ["testIdx", "promptIdx", "vars", "testCase", "gradingResult", "response", "score"])
+def test_an_odd_field_is_an_error_of_the_file_or_none(tmp_path: Path, field: str, odd: object) -> None:
+    rows = [*results(0, ["a", "b"], best(0)), *results(1, ["b", "a"], best(0))]
+    rows[0][field] = odd
+    rows[3]["gradingResult"]["componentResults"][0][field] = odd
+    path = write(tmp_path, rows)
+    try:
+        read = load_recorded(path).rows
+    except (InputError, UsageError) as error:  # a sentence that names the file, never another error
+        read = 2 if str(path) in str(error) else 0
+    assert 1 <= read <= 2

@@ -17,12 +17,12 @@ than two; conversations; metrics that no model grades.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recuse.recorded.entry import Preset
 from recuse.recorded.rows import as_text
-from recuse.recorded.taken import Graded, Taken, left_alone, paired, taken_entry, truth
+from recuse.recorded.taken import Graded, Taken, grade_of, left_alone, paired, table, taken_entry, truth
 from recuse.types import Reason
 
 DEEPEVAL = Preset(
@@ -54,26 +54,29 @@ def is_deepeval(document: Mapping[str, Any]) -> bool:
 
 def _cases(document: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any], str | None]]:
     """Number, case, and the contestant of an arena."""
-    runs: Sequence[Mapping[str, Any]] = document.get("testRuns") or [document]
+    runs = [table(run) for run in document.get("testRuns") or [document]]
     number = 0
     for run in runs:
-        for case in run.get("testCases") or run.get("test_results") or []:
+        cases = run.get("testCases", run.get("test_results"))
+        for case in cases if isinstance(cases, list) else []:
             number += 1
-            yield number, case, run.get("identifier") if "testRuns" in document else None
+            yield number, table(case), as_text(run.get("identifier")) if "testRuns" in document else None
 
 
 def _graded(number: int, case: Mapping[str, Any], contestant: str | None) -> Iterator[Graded]:
-    meta = _get(case, "metadata", "additionalMetadata") or {}
+    meta = table(_get(case, "metadata", "additionalMetadata"))
     input, answer = as_text(case.get("input")), as_text(_get(case, "actualOutput") or "")
     pair = as_text(meta.get("pair", input))
     if contestant is not None and "pair" not in meta:
         pair = f"{as_text(case.get('order', ''))} {input}"
-    for data in _get(case, "metricsData") or []:
-        judge, metric, score = _get(data, "evaluationModel"), str(data.get("name")), data.get("score")
-        if judge is None:
+    metrics = _get(case, "metricsData")
+    for data in map(table, metrics if isinstance(metrics, list) else []):
+        if _get(data, "evaluationModel") is None:
             continue
+        judge, metric = as_text(_get(data, "evaluationModel")), as_text(data.get("name"))
         yield Graded(
-            number, (pair, metric, judge), answer, None if data.get("error") else score, truth(meta.get("gold")),
+            number, (pair, metric, judge), answer, None if data.get("error") else grade_of(data.get("score")),
+            truth(meta.get("gold")),
             {"pair": pair, "group": as_text(meta.get("group", input)), "domain": meta.get("domain"), "metric": metric,
              "judge": judge, "input": input},
             _reason(as_text(data.get("error") or "")), as_text(data.get("error") or data.get("reason") or ""),

@@ -17,7 +17,6 @@ are repeats. A grade of one answer without a second one is no preference and is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from recuse.errors import InputError
 from recuse.extras import require
 from recuse.recorded.entry import Gold, Preset, shown
 from recuse.recorded.rows import as_text
-from recuse.recorded.taken import Graded, Orders, Taken, left_alone, paired, taken_entry, truth
+from recuse.recorded.taken import Graded, Orders, Taken, grade_of, left_alone, paired, table, taken_entry, truth
 from recuse.types import Finish, Outcome, Reason
 
 SCORED = "recuse"  # under this key of a score's metadata, our scorer keeps what it saw
@@ -60,7 +59,7 @@ def inspect_rows(path: Path) -> Taken:
     for number, sample in enumerate(found.samples, start=1):
         for name, score in (sample.scores or {}).items():
             more = {"task": found.eval.task, "scorer": name, "sample": as_text(sample.id), **_group(sample)}
-            ours = (score.metadata or {}).get(SCORED, {})
+            ours = table((score.metadata or {}).get(SCORED))
             if "verdicts" in ours:
                 rows += [(number, row) for row in _ours(sample, ours, more)]
             elif (row := _judging(sample, score, orders, {**more, "judge": found.eval.model})) is not None:
@@ -130,8 +129,7 @@ def _graded(number: int, sample: Any, score: Any, more: Mapping[str, Any]) -> Gr
     pair = as_text(meta.get("pair", _input(sample)))
     group = as_text(meta.get("group", pair))
     grade = _GRADES.get(score.value, score.value) if isinstance(score.value, str) else score.value
-    if isinstance(grade, bool) or not isinstance(grade, int | float) or not math.isfinite(grade):
-        grade = float(grade) if isinstance(grade, bool) else None
+    grade = grade_of(float(grade) if isinstance(grade, bool) else grade)
     reason = None if grade is not None else _REASONS.get(score.reason or "", "no_verdict")
     key = (pair, str(more["scorer"]), str(more["judge"]), str(sample.epoch))
     return Graded(

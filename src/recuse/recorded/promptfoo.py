@@ -25,7 +25,7 @@ from recuse.assets import digest
 from recuse.prompts import canonical
 from recuse.recorded.entry import Gold, Preset, shown
 from recuse.recorded.rows import as_text
-from recuse.recorded.taken import Graded, Orders, Taken, left_alone, paired, taken_entry
+from recuse.recorded.taken import Graded, Orders, Taken, grade_of, left_alone, paired, table, taken_entry
 from recuse.types import Outcome, Reason
 
 COMPARED = "select-best"
@@ -52,17 +52,17 @@ def is_result(row: Mapping[str, Any]) -> bool:
 
 def promptfoo_rows(results: Sequence[tuple[int, Mapping[str, Any]]], config: Mapping[str, Any]) -> Taken:
     """The verdicts on pairs in results by their numbers."""
-    tests: dict[int, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
+    tests: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
     for number, result in results:
-        tests[int(result.get("testIdx") or 0)].append((number, result))
-    default = _name(_map(_map(config.get("defaultTest")).get("options")).get("provider"))
+        tests[as_text(result.get("testIdx"))].append((number, result))
+    default = _name(table(table(config.get("defaultTest")).get("options")).get("provider"))
     orders, rows, graded, uneven = Orders(), [], [], 0
-    for index in sorted(tests):
-        outputs = sorted(tests[index], key=lambda found: int(found[1].get("promptIdx") or 0))
+    for index in sorted(tests, key=lambda index: (len(index), index)):  # in the order of their numbers
+        outputs = sorted(tests[index], key=lambda found: grade_of(found[1].get("promptIdx")) or 0)
         by_kind: dict[tuple[str, str], list[tuple[int, Mapping[str, Any], Mapping[str, Any]]]] = defaultdict(list)
         for number, result in outputs:
-            for component in _components(_map(result.get("gradingResult"))):
-                assertion = _map(component.get("assertion"))
+            for component in _components(table(result.get("gradingResult"))):
+                assertion = table(component.get("assertion"))
                 by_kind[str(assertion.get("type")), as_text(assertion.get("value"))].append((number, result, component))
         for (kind, criterion), found in by_kind.items():
             more = {"assertion": kind, "criterion": criterion, "testIdx": index}
@@ -80,9 +80,10 @@ def promptfoo_rows(results: Sequence[tuple[int, Mapping[str, Any]]], config: Map
 
 def _components(grading: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Results of single assertions, those within sets included."""
-    parts = grading.get("componentResults") or []
+    parts = grading.get("componentResults")
+    parts = parts if isinstance(parts, list) else []
     for part in parts:
-        yield from _components(_map(part))
+        yield from _components(table(part))
     if not parts and grading.get("assertion"):
         yield grading
 
@@ -93,7 +94,7 @@ def _compared(
     (_, first, one), (number, second, other) = found
     place: Outcome | None = "A" if one.get("score") == 1 else "B" if other.get("score") == 1 else None
     answers = _output(first), _output(second)
-    meta = _map(_map(first.get("testCase")).get("metadata"))
+    meta = table(table(first.get("testCase")).get("metadata"))
     question = as_text(meta["pair"]) if "pair" in meta else _question(first, answers)
     order = orders.of((question,), *answers)
     swapped = order == "BA"
@@ -108,13 +109,13 @@ def _compared(
 
 def _graded(one: tuple[int, Mapping[str, Any], Mapping[str, Any]], first: bool, more: Mapping[str, Any]) -> Graded:
     number, result, component = one
-    meta = _map(_map(result.get("testCase")).get("metadata"))
-    score, failed = component.get("score"), bool(_map(component.get("metadata")).get("graderError"))
-    key = (str(more["testIdx"]), str(more["assertion"]), str(more["criterion"]))
+    meta = table(table(result.get("testCase")).get("metadata"))
+    score, failed = grade_of(component.get("score")), bool(table(component.get("metadata")).get("graderError"))
+    key = (more["testIdx"], str(more["assertion"]), str(more["criterion"]))
     gold = _GOLD.get(as_text(meta.get("gold")).casefold())
     name = f"{meta.get('pair', 'test')} {more['testIdx']}"
     return Graded(
-        number, key, _output(result), None if failed or not isinstance(score, int | float) else float(score),
+        number, key, _output(result), None if failed else score,
         right=None if gold is None else gold == "tie" or (gold == "A") == first,
         row={**more, **_named(meta, _question(result, ()), ()), "pair": name},
         reason=_reason(as_text(component.get("reason"))) if failed else None, text=as_text(component.get("reason")),
@@ -130,7 +131,7 @@ def _named(meta: Mapping[str, Any], question: str, answers: Sequence[str]) -> di
 
 def _question(result: Mapping[str, Any], answers: Sequence[str]) -> str:
     """The test's variables, other than those that hold the answers."""
-    values = {k: v for k, v in _map(result.get("vars")).items() if as_text(v) not in answers}
+    values = {k: v for k, v in table(result.get("vars")).items() if as_text(v) not in answers}
     return digest(canonical(values).encode())
 
 
@@ -152,9 +153,12 @@ def _reason(said: str) -> Reason:
 
 def _judge(found: tuple[int, Mapping[str, Any], Mapping[str, Any]], default: str | None) -> str:
     _, result, component = found
-    options = _map(_map(result.get("testCase")).get("options"))
+    options = table(table(result.get("testCase")).get("options"))
     return (
-        _name(_map(component.get("assertion")).get("provider")) or _name(options.get("provider")) or default or _DEFAULT
+        _name(table(component.get("assertion")).get("provider"))
+        or _name(options.get("provider"))
+        or default
+        or _DEFAULT
     )
 
 
@@ -166,8 +170,4 @@ def _name(provider: Any) -> str | None:
 
 
 def _output(result: Mapping[str, Any]) -> str:
-    return as_text(_map(result.get("response")).get("output", ""))
-
-
-def _map(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return as_text(table(result.get("response")).get("output", ""))

@@ -29,7 +29,7 @@ def read_verdicts(path: str | Path) -> tuple[list[Row], bytes, list[str]]:
     if taken is None:
         rows, content = read_rows(path)
         if all(is_result(row.values) for row in rows):  # promptfoo's .jsonl
-            taken = promptfoo_rows([(row.number, row.values) for row in rows], {})
+            taken = promptfoo_rows([(row.number, _sound(row.values)) for row in rows], {})
         else:
             return rows, content, []
     if not taken.rows:
@@ -72,4 +72,10 @@ def _object(path: Path) -> Mapping[str, Any]:
         found = json.loads(content)
     except (OSError, EOFError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return _sound(found) if isinstance(found, dict) else {}
+
+
+def _sound(document: Any) -> Any:
+    """Halves of surrogate pairs replaced, and numbers that JSON does not know by null."""
+    text = json.dumps(document, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    return json.loads(text, parse_constant=lambda name: None)

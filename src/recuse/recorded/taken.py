@@ -13,6 +13,7 @@ A pass or fail of one answer alone is no preference: it counts where the file gr
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -91,6 +92,18 @@ def left_alone(count: int) -> list[str]:
     return [
         f"Left out: {count:,} grades of an answer without a second answer to its question, which are no preference."
     ]
+
+
+def grade_of(value: Any) -> float | None:
+    """A finite number; None for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def table(value: Any) -> Mapping[str, Any]:
+    """A JSON object; empty for what is none."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def truth(value: Any) -> bool | None:
