@@ -177,7 +177,8 @@ Form = Annotated[
     option(
         "--format",
         group=_RECORDED,
-        help="Form: judgebench-outputs, judgebench-scores, llmbar, amel, pandalm, alpaca-eval, mt-bench or plain.",
+        help="Form: judgebench-outputs, judgebench-scores, llmbar, amel, pandalm, alpaca-eval, mt-bench, promptfoo, "
+        "deepeval, inspect or plain.",
     ),
 ]
 Where = Annotated[list[str] | None, option("--where", group=_RECORDED, help="KEY=VALUE, repeatable: only these rows.")]
