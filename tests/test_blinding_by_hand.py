@@ -60,6 +60,8 @@ def blind(text: str, *names: str, redactor: Redactor = REDACTOR) -> str:
             "Carlos [PERSON_1]; [PERSON_1]'s; [PERSON_1] de Madrid",
         ),
         ("王芳很高兴", "王芳", "[PERSON_1]很高兴"),
+        ("王先生说王芳。国王", "王芳", "[PERSON_1][TITLE]说[PERSON_1]。国王"),
+        ("김씨, 김치", "김민준", "[PERSON_1][TITLE], 김치"),
         ("김민준은 학생이다", "김민준", "[PERSON_1]은 학생이다"),
         ("АННА и Анна", "Анна", "[PERSON_1] и [PERSON_1]"),
         ("قال أحمد ولأحمد", "أحمد", "قال [PERSON_1] ول[PERSON_1]"),

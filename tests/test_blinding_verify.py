@@ -60,6 +60,8 @@ NAMES = ["Anna Lee-Novak", "Seán O’Brien", "王芳", "Will May", "أحمد ع
         ("Miss [PERSON_1]", "Miss", "title"),
         ("[PERSON_1], Jr.", "Jr.", "title"),
         ("王先生", "先生", "title"),
+        ("王先生", "王", "name"),
+        ("王[TITLE]", "王", "name"),
         ("a waitress", "waitress", "noun"),
         ("an actress", "actress", "noun"),
         ("two businesswomen", "businesswomen", "noun"),

@@ -18,6 +18,7 @@ _GERMAN = str.maketrans(
 )
 _CLITICS = "وفبلكا"  # Arabic "and", "so", "with", "for", "as", written to the word
 _HEBREW = "ובלכמשה"  # Hebrew "and", "in", "to", "as", "from", "that", "the"
+_SURNAMED = re.compile("[\u3400-\u9fff]{2,4}|[\uac00-\ud7af]{2,4}")
 _SIBILANTS = ("s", "x", "z", "ch", "sh")
 Owners = frozenset[int]
 _Key = TypeVar("_Key", str, tuple[str, str], tuple[str, ...])
@@ -36,6 +37,7 @@ class NameIndex:
     follows   pairs of tokens that stand in this order in a name
     turned    last and first token of a name, for "Lee, Anna"
     handles   first letter and last token of a name, as in the name of an account
+    surnames  the first letter of a Chinese or Korean name, which is its family name: a name only before a title, 王先生
     unspaced  names in scripts without case, found as they stand; None where there are none
     """
 
@@ -48,6 +50,7 @@ class NameIndex:
     follows: Mapping[tuple[str, str], Owners]
     turned: Mapping[tuple[str, str], Owners]
     handles: Mapping[str, Owners]
+    surnames: Mapping[str, Owners]
     unspaced: re.Pattern[str] | None
     written: Mapping[str, Owners]  # what `unspaced` finds, without gaps
 
@@ -66,6 +69,7 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
     follows: dict[tuple[str, str], set[int]] = defaultdict(set)
     turned: dict[tuple[str, str], set[int]] = defaultdict(set)
     handles: dict[str, set[int]] = defaultdict(set)
+    surnames: dict[str, set[int]] = defaultdict(set)
     written: dict[str, set[int]] = defaultdict(set)
     for who, variants in enumerate(people):
         for tokens in variants:
@@ -90,6 +94,8 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
                 firsts = "".join(token[0] for token in tokens)
                 for letters in {*(firsts[:n] for n in range(2, len(firsts) + 1)), firsts[0] + firsts[-1]}:
                     initials[letters].add(who)
+            if _SURNAMED.fullmatch("".join(tokens)):
+                surnames[tokens[0][0]].add(who)
             if any(unicodedata.category(c) == "Lo" for c in "".join(tokens)):
                 for form in _unspaced_forms(tokens):
                     written[form].add(who)
@@ -102,7 +108,7 @@ def index_names(names: Sequence[str], words: Lexicon) -> NameIndex:
     known = frozenset(strong) | frozenset(weak) | frozenset(plural) | frozenset(initials) | frozenset(handles)
     return NameIndex(
         known, _frozen(strong), _frozen(weak), plural, _frozen(initials), _frozen(whole), _frozen(follows),
-        _frozen(turned), _frozen(handles), _pattern(written), _frozen(written),
+        _frozen(turned), _frozen(handles), _frozen(surnames), _pattern(written), _frozen(written),
     )  # fmt: skip
 
 

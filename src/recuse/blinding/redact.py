@@ -99,6 +99,8 @@ class Redactor:
         for title in self._words.unspaced_titles:
             for match in re.finditer(re.escape(title), folded.text) if title in folded.text else ():
                 found.append(Hit(*folded.span(*match.span()), "title", "[TITLE]"))
+                if bearers := index.surnames.get(folded.text[match.start() - 1 : match.start()]):
+                    found.append(Hit(*folded.span(match.start() - 1, match.start()), "person", "", bearers))
         if self._signals is not None:
             for match in self._signals.finditer(folded.text):
                 signal = self.signals[int((match.lastgroup or "s0_")[1:].partition("_")[0])]

@@ -48,11 +48,13 @@ def find_leaks(
     check = _checks(settings, tuple(signals))
     known = known_names(
         tuple(names), silent=check.silent, pronouns=check.pronouns, titles=check.titles, acronyms=check.acronyms,
-        no_plurals=check.no_plurals,
+        no_plurals=check.no_plurals, unspaced_titles=check.unspaced_titles,
     )  # fmt: skip
     bare = check.placeholder.sub(lambda m: (PERSON if m[0].startswith("[PERSON_") else OTHER) * len(m[0]), text)
     found = views(bare)
     leaks = {Leak(offset, kind) for offset, kind in name_leaks(found, known, check.ordinary)}
+    if known.surnames:
+        leaks |= {Leak(match.start(), "name") for match in known.surnames.finditer(text)}
     for view in found:
         leaks |= {Leak(view.place(start), kind) for start, kind in _listed(view, check)}
     return tuple(sorted(leaks))
@@ -79,6 +81,7 @@ class _Check:
     titles: frozenset[str]
     acronyms: frozenset[str]
     no_plurals: frozenset[str]
+    unspaced_titles: tuple[str, ...]
 
 
 @cache
@@ -132,6 +135,7 @@ def _checks(settings: BlindSettings, signals: tuple[Signal, ...]) -> _Check:
         - frozenset(names["ordinary"].split()),
         frozenset(names["acronyms"].split()),
         frozenset(names["no_plurals"].split()),
+        tuple(titles["unspaced"].split()),
     )
 
 

@@ -34,6 +34,7 @@ class Known:
     unspaced: re.Pattern[str] | None  # names in scripts without blanks
     dotted: re.Pattern[str] | None
     capitals: re.Pattern[str] | None
+    surnames: re.Pattern[str] | None  # a Chinese or Korean family name before a title, in the text as it stands
     never: frozenset[str]  # words that look like a name with an s
 
 
@@ -73,22 +74,27 @@ def known_names(
     titles: frozenset[str],
     acronyms: frozenset[str],
     no_plurals: frozenset[str],
+    unspaced_titles: tuple[str, ...],
 ) -> Known:
     """The patterns for `names`.
 
     `silent` words are no name inside one, `pronouns` nowhere by themselves, `titles` none at the front of one, and
-    `acronyms` no first letters; `no_plurals` are no name with an s.
+    `acronyms` no first letters; `no_plurals` are no name with an s; `unspaced_titles` follow a family name of one
+    letter.
 
     Raises InputError for a name without letters.
     """
     parts: set[str] = set()
     dotted: set[str] = set()
     letters: set[str] = set()
+    surnames: set[str] = set()
     for number, name in enumerate(names, 1):
         words = tuple(_WORDS.findall(seen(name)))
         if not words:
             raise InputError(f"name {number} of the list is empty or has no letters.", hint="Take it out.")
         parts |= {"".join(words), " ".join(words)}
+        if re.fullmatch("[\u3400-\u9fff]{2,4}|[\uac00-\ud7af]{2,4}", "".join(words)):
+            surnames.add(words[0][0])
         if len(words) == 1:
             continue
         inner = {word for word in words[1:-1] if word not in silent}
@@ -105,6 +111,7 @@ def known_names(
         *_patterns(parts),
         re.compile(f"{LEFT}(?:{'|'.join(sorted(dotted))})") if dotted else None,
         re.compile(f"{ALONE_LEFT}(?:{trie(letters)}){ALONE_RIGHT}") if letters else None,
+        re.compile(rf"[{''.join(sorted(surnames))}](?=\[TITLE\]|{'|'.join(unspaced_titles)})") if surnames else None,
         no_plurals - parts,
     )
 
