@@ -245,7 +245,7 @@ def _word(row: Row, column: str, value: Any, words: Mapping[str, _Word]) -> _Wor
     raise row.fail(
         f"{shown!r} is no label (A, B, chosen, rejected, tie, abstain)",
         field=column,
-        hint=f"Say what the word means: --means '{shown}=LABEL'.",
+        hint="Say what the word means (--means WORD=LABEL).",
     )
 
 
