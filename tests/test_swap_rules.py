@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from recuse import stats
-from recuse.swap.gaps import Gap, Rows, excess, gap_rows, rule, size
+from recuse.swap.gaps import Gap, Rows, excess, rule, size
 
 
 def gap_of(pairs, *, bounds=(0.0, 1.0), seed=0, resamples=2000):
-    rows = gap_rows([(f"t{i:03}", "x", "y", a, b) for i, (a, b) in enumerate(pairs)], "a", "b")
+    rows = Rows()
+    for i, (a, b) in enumerate(pairs):
+        rows.add(f"t{i:03}", "a", "x", a)
+        rows.add(f"t{i:03}", "b", "y", b)
     return Gap.of(rows, "a", "b", bounds=bounds, level=0.95, seed=seed, resamples=resamples)
 
 

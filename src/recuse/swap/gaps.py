@@ -192,15 +192,6 @@ def _exceeds(gap: Gap, floors: Sequence[Gap], *, level: float) -> bool:
     return excess(gap, proven) <= 1 - level
 
 
-def gap_rows(pairs: Iterable[tuple[str, str, str, float | None, float | None]], a: str, b: str) -> Rows:
-    """Rows of (template, name on side a, name on side b, value of a, value of b)."""
-    rows = Rows()
-    for template, name_a, name_b, one, two in pairs:
-        rows.add(template, a, name_a, one)
-        rows.add(template, b, name_b, two)
-    return rows
-
-
 def size(rows: Rows, a: str, b: str) -> float | None:
     """Mean absolute difference between the first row of side a and the first of side b in a template, and so on."""
     sides: dict[str, tuple[list[float | None], list[float | None]]] = {}
