@@ -13,6 +13,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from recuse.calibration.ratings import calibrate_ratings, load_ratings
+from recuse.cli import run
 from recuse.errors import InputError, UsageError
 
 
@@ -95,3 +96,52 @@ def test_one_reader_of_newsroom_as_the_judge_of_the_others(data_dir: Path) -> No
     matrix = np.array([row[1:] for row in rows], dtype=float)
     others = krippendorff.alpha(reliability_data=matrix.T, level_of_measurement="interval")
     assert alpha.finding.estimate == pytest.approx(others)
+
+
+def _rated(n: int = 90) -> list[dict[str, Any]]:
+    """A judge that is mostly a point off at the ends, and one that names numbers at random."""
+    draw = np.random.default_rng(5)
+    truth = draw.integers(1, 6, n)
+    return [
+        {"id": f"i{i}", "q": f"q{i // 2}", "judge": int(np.clip(t + draw.integers(0, 2), 1, 5)),
+         "wild": int(draw.integers(1, 6)), "ann": int(t), "bob": int(np.clip(t + draw.integers(-1, 2), 1, 5))}
+        for i, t in enumerate(truth)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "code", "said"), [("judge", 0, "PASS: kappa"), ("wild", 1, "WITHHELD: kappa")])
+def test_the_command_weighs_scores_against_ratings(
+    column: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = _rated()
+    path = str(_write(tmp_path / "rated.jsonl", rows))
+    common = ["calibrate", "ratings", path, "--score", column, "--human", "ann,bob", "--key", "id", "--group", "q"]
+    assert run(common) == code
+    assert capsys.readouterr().out.startswith(said)
+    assert run([*common, "--json"]) == code
+    found = json.loads(capsys.readouterr().out)
+    told = [min(row["ann"], row["bob"]) for row in rows]  # the lower median of two
+    kappa = found["findings"][0]
+    assert kappa["estimate"] == pytest.approx(cohen_kappa_score([r[column] for r in rows], told, weights="quadratic"))
+    assert (kappa["n"], kappa["groups"]) == (90, 45)
+    alpha = krippendorff.alpha([[r["ann"] for r in rows], [r["bob"] for r in rows]], level_of_measurement="interval")
+    assert found["findings"][1]["estimate"] == pytest.approx(alpha)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--score", "none", "--human", "ann"], "no column 'none'"),
+        (["--score", "judge", "--human", "none"], "no column 'none'"),
+        (["--score", "q", "--human", "ann"], "is no rating"),
+        (["--score", "judge", "--human", "ann", "--group", "none"], "no column 'none'"),
+    ],
+)
+def test_ratings_that_cannot_be_read_are_one_sentence(
+    options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(_write(tmp_path / "rated.jsonl", _rated(8)))
+    assert run(["calibrate", "ratings", path, "--key", "id", *options]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

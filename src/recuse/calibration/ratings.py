@@ -51,6 +51,19 @@ def load_ratings(
     return found
 
 
+def groups_of(path: str | Path, *, key: str, group: str) -> dict[str, str]:
+    """The group of each item. Raises UsageError for a column that is missing, InputError for an item in two groups."""
+    found: dict[str, str] = {}
+    for row in read_label_rows(path).rows:
+        for name in (key, group):
+            if name not in row.values:
+                raise UsageError(f"{path}: there is no column {name!r}.", hint=f"It has: {', '.join(row.values)}.")
+        item, of = row.word(key), row.word(group)
+        if found.setdefault(item, of) != of:
+            raise row.fail(f"the item {item!r} is in the group {found[item]!r} before", field=group)
+    return found
+
+
 def calibrate_ratings(
     scores: Mapping[str, float | None],
     people: Ratings,

@@ -1,4 +1,4 @@
-"""`recuse calibrate compare|panel`: finished audits held against the same labels."""
+"""`recuse calibrate compare|panel|ratings`: finished audits, and scores, held against people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recuse.types import Finding
 
 calibrate = typer.Typer(help="Hold finished audits against the same labels.", no_args_is_help=True)
-_EXIT = {"pass": 0, "fail": 1, "warn": 3}
+_EXIT = {"pass": 0, "fail": 1, "warn": 3, "withheld": 1, "inconclusive": 3}
 _SHOWN = 10  # changed verdicts that are printed
 Human = Annotated[
     Path | None,
@@ -86,6 +86,53 @@ def panel(
     weights = ", ".join(f"{name} {weight:.2f}" for name, weight in found.weights.items())
     typer.echo("\n".join([*_lines(found.findings), f"Weights by measured accuracy: {weights}.", *found.notes]))
     return 0
+
+
+@calibrate.command()
+def ratings(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Rows with the judge's score and people's ratings.", show_default=False),
+    ],
+    score: Annotated[
+        str, typer.Option("--score", metavar="COLUMN", help="The judge's score; empty: no verdict.", show_default=False)
+    ],
+    human: Annotated[
+        str,
+        typer.Option(
+            "--human", metavar="COL[,COL]", help="People's ratings, one column a person, or lists.", show_default=False
+        ),
+    ],
+    key: Annotated[str, typer.Option("--key", metavar="COLUMN", help="Names the rated item.", show_default=False)],
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="COLUMN", help="Items that belong together: the units.")
+    ] = None,
+    annotator: Annotated[
+        str | None, typer.Option("--annotator", metavar="COLUMN", help="Names the person, where an item has rows.")
+    ] = None,
+    gate: Annotated[Path | None, typer.Option("--gate", help="TOML with a table [calibration]: the rule.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """A judge's scores of single answers against people's ratings on one scale: kappa weighted by squared distance.
+
+    Exit codes: 0 the scores may be shown, 1 they are withheld, 3 not settled; 2 usage.
+    """
+    from recuse.calibration.ratings import calibrate_ratings, groups_of, load_ratings
+    from recuse.cli.common import names_of
+    from recuse.gate import load_gate
+
+    scores = {item: next(iter(said.values())) for item, said in load_ratings(file, key=key, column=(score,)).items()}
+    people = load_ratings(file, key=key, column=names_of(human), annotator=annotator)
+    loaded = load_gate(gate)
+    groups = groups_of(file, key=key, group=group) if group else None
+    measures, decided = calibrate_ratings(scores, people, groups=groups, rule=loaded.calibration, level=loaded.level)
+    findings = [measure.finding for measure in measures]
+    headline = f"{decided.decision.upper()}: {decided.reason}."
+    if as_json:
+        _dump({"outcome": decided.decision, "headline": headline, "labels_needed": decided.labels_needed}, findings)
+    else:
+        typer.echo("\n".join([headline, *_lines(findings)]))
+    return _EXIT[decided.decision]
 
 
 def _dump(content: dict[str, Any], findings: Sequence[Finding]) -> None:
