@@ -119,7 +119,7 @@ def test_one_cap_holds_for_both_models(opened: list[Any], tmp_path: Path) -> Non
 
 
 def test_a_teacher_without_a_price_is_refused_under_a_cap(opened: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recuse.plan.price_of", lambda name, path: Price(1.0, 1.0) if name == "hf/j" else None)
+    monkeypatch.setattr("recuse.prices.price_of", lambda name, path: Price(1.0, 1.0) if name == "hf/j" else None)
     monkeypatch.setattr("recuse.lab.engines.open_backend", lambda name, options: _Remote(name, options or Options()))
     with pytest.raises(UsageError, match="no price for openai/t"):
         plan_audit(AuditConfig("hf/j", "demo", teacher="openai/t", biases=("authority",), max_cost=1.0))

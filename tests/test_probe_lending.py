@@ -22,10 +22,10 @@ pytestmark = pytest.mark.skipif(not LENDING.is_dir(), reason="the experiments ar
 def lending(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(LENDING))
-    planted = importlib.import_module("planted")
+    planted = importlib.import_module("lending_desk")
     planted._asked.clear()
     yield planted
-    for name in ("planted", "make_plan"):
+    for name in ("lending_desk", "make_plan"):
         sys.modules.pop(name, None)
 
 
@@ -53,7 +53,7 @@ def test_no_note_contradicts_itself(lending):
 
 def test_the_template_is_the_unit_and_the_cluster_is_found(lending):
     Path("plan.toml").write_text(tomli_w.dumps(lending.sampled_plan()), encoding="utf-8")
-    probing = prepare(ProbeConfig(Path("plan.toml"), "python/planted:desk", out=Path("out")))
+    probing = prepare(ProbeConfig(Path("plan.toml"), "python/lending_desk:desk", out=Path("out")))
     result = run_probe(probing)
     (gap,) = [f for f in result.findings if f.id == "probe.gap:yes_said:women/men"]
     truth = _truth(lending, probing.plan)

@@ -1,6 +1,6 @@
 """The worked example with a known truth: a lending desk that approves women of irregular income less often.
 
-python experiments/lending/planted.py FOLDER      4,320 calls, some seconds; keeps planted.findings.json and .report.md
+python experiments/lending/lending_desk.py FOLDER      4,320 calls; keeps planted.findings.json and .report.md
 
 120 notes, two groups, six names, three draws. A note has its own share of yes; women of irregular income get `PENALTY`
 less, nobody else is treated differently. So the gap is PENALTY / 2 over all notes, and all of it lies in one cluster.
@@ -69,7 +69,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder.parent / "planted.toml").write_text(tomli_w.dumps(sampled_plan()), encoding="utf-8")
     os.chdir(folder.parent)
-    probing = prepare(ProbeConfig(Path("planted.toml"), "python/planted:desk", out=Path(folder.name)))
+    probing = prepare(ProbeConfig(Path("planted.toml"), "python/lending_desk:desk", out=Path(folder.name)))
     result = run_probe(probing)
     shutil.copy(folder / "findings.json", HERE / "planted.findings.json")
     shutil.copy(folder / "report.md", HERE / "planted.report.md")
