@@ -23,6 +23,7 @@ from recuse.types import Call, Reply
 _RESUME = "Run the same command again to resume."
 # Calls begun and not yet answered, per slot: enough that waiting calls leave slots to others, and memory stays flat.
 _LOOK_AHEAD = 4
+_WAKE = 1.0  # seconds: Ctrl-C that comes just before the wait for a reply begins does not end it, and is seen then
 
 
 def run(
@@ -164,7 +165,7 @@ class _Pool:
         wait = self._until_next_start()
         if self._flying:
             try:
-                task, outcome = self._done.get(timeout=wait)
+                task, outcome = self._done.get(timeout=_WAKE if wait is None else min(wait, _WAKE))
             except Empty:
                 return None
             self._flying -= 1
