@@ -23,6 +23,7 @@ from recuse.lab.engines import Engines, Model, Role, Watch
 from recuse.prices import Price, date_of, priced
 from recuse.probes.bbq import Row, Table, bbq_findings, bbq_scores, headline, plain, scores_notes
 from recuse.probes.bbq_files import Given, Item, Items, read_items, row_of
+from recuse.probes.pages import write_pages
 from recuse.probes.records import RECORDS, records_bytes
 from recuse.prompts import Prompt, load_prompt
 from recuse.run import RunFolder, default_folder
@@ -219,6 +220,7 @@ def run_bbq(
         run.record(versions=versions, usage=usage)
         scores = bbq_scores(rows, level=level)
         result = _result(quiz, scores, table, _letters(chosen, quiz.prompt), spend, usage)
+        write_pages(run, result, bbq_findings(scores), level=level)
         run.write("findings.json", json.dumps(result, indent=2, allow_nan=False) + "\n")
         return result, run.path
 

@@ -18,6 +18,7 @@ from recuse.errors import UsageError
 from recuse.judge import Answered, Spend, estimate_tokens, usage_of
 from recuse.lab.engines import Engines, Model, Role, Watch
 from recuse.prices import Price, date_of, priced
+from recuse.probes.pages import write_pages
 from recuse.probes.records import RECORDS, records_bytes
 from recuse.run import RunFolder, default_folder
 from recuse.types import Ask, Finding, Reply, Sampling
@@ -148,6 +149,7 @@ def carry_out(
             "config": {key: value for key, value in table.items() if value is not None},
         }  # fmt: skip
         run.replace(RECORDS, records_bytes(found.rows))
+        write_pages(run, content, found.findings, level=level)
         run.write("findings.json", json.dumps(content, indent=2, allow_nan=False) + "\n")
         return content, run.path
 

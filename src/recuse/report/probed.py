@@ -19,6 +19,17 @@ FAMILIES = {
     "probe.flip_rate": "Decisions that change with the group, and noise",
     "probe.position": "Whether the rubric's judge prefers a place",
     "probe.names": "Names against the others of their group",
+    "bbq.s_amb": "BBQ: bias where the context does not tell",
+    "bbq.s_dis": "BBQ: bias where the context tells",
+    "bbq.accuracy_ambig": "BBQ: right answers where the context does not tell",
+    "bbq.accuracy_disambig": "BBQ: right answers where the context tells",
+    "bbq.unparsed": "BBQ: answers that could not be read",
+    "implicit.association": "Implicit associations: words sorted by group",
+    "implicit.consistent": "Implicit decisions as the stereotype has them",
+    "implicit.gap": "Implicit decisions: gaps",
+    "implicit.yes": "Implicit decisions: shares of yes",
+    "framing.flip_rate": "Answers that follow the frame",
+    "framing.noise": "Answers that change by asking again",
 }
 
 
@@ -48,7 +59,7 @@ class ProbeResult:
     def families(self) -> dict[str, tuple[Finding, ...]]:
         """Heading -> its findings; those of names from the most unlikely on."""
         found: dict[str, tuple[Finding, ...]] = {}
-        for heading in FAMILIES.values():
+        for heading in dict.fromkeys([*FAMILIES.values(), *(_heading(f.id) for f in self.findings)]):
             if own := tuple(f for f in self.findings if _heading(f.id) == heading):
                 found[heading] = own
         names = FAMILIES["probe.names"]
@@ -66,11 +77,16 @@ def facts(result: ProbeResult) -> dict[str, object]:
     batches = [str(batch) for batch in result.plan.get("batches", ())]
     return {
         "Model": result.model,
-        "Plan": f"{result.plan.get('path')} (hash {result.plan.get('hash')}; texts {result.plan.get('asked_hash')})",
+        "Plan": _plan(result.plan),
         "Templates": result.plan.get("templates"),
         "Batches added later": ", ".join(batches),
         "Usage": text.usage_line(result.usage),
     }
+
+
+def _plan(plan: Mapping[str, Any]) -> str:
+    told = [f"{word} {plan[key]}" for word, key in (("hash", "hash"), ("texts", "asked_hash")) if plan.get(key)]
+    return str(plan.get("path", "")) + (f" ({'; '.join(told)})" if told else "")
 
 
 _GAPS = (
