@@ -426,7 +426,7 @@ def test_a_teacher_that_only_adds_full_stops_puts_no_bias_in_and_gives_no_set(tm
         str(source), tmp_path / "set", biases=("authority",), teacher="python/test_export_preferences:dotted",
         work=tmp_path / "work",
     )  # fmt: skip
-    with pytest.raises(UsageError, match=r"None of 6 rewritten answers passed the checks \(6 copy\)"):
+    with pytest.raises(UsageError, match=r"None of 6 rewritten answers passed the checks \(6 unchanged\)"):
         preferences(config)
     assert not (tmp_path / "set").exists()
 

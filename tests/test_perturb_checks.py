@@ -37,6 +37,7 @@ def test_a_good_rewrite_has_no_fault() -> None:
         (" \n ", ("empty",)),
         ("I'm sorry, but I can't help with rewriting wrong answers.", ("refused",)),
         (BEFORE.replace(". The", ".\n\nThe"), ("unchanged",)),
+        (BEFORE.replace(". The", "; “The”,"), ("unchanged",)),
         (AFTER + " It has been so since the days of the old kings.", ("length",)),
         (AFTER.replace("(D)", "(A)"), ("answer_changed",)),
         (AFTER.replace("(D)", "(B)"), ("repaired",)),

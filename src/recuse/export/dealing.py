@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from recuse.discovery.deal import rank
 from recuse.lab.bench import Bench
 from recuse.library import Bias
 from recuse.perturb.arms import Arm, Rewrite, suited
+from recuse.perturb.checks import gist
 from recuse.types import Pair
 
 Write = Callable[[Bench, Sequence[tuple[Arm, Sequence[Pair]]]], None]  # fills the bench's rewrites, and what is void
@@ -75,11 +75,3 @@ def _passed(pair: Pair, arms: Sequence[Arm], bench: Bench) -> list[Dealt]:
         seen.add(gist(rewrite.text))
         found.append(Dealt(pair, arm, rewrite))
     return found
-
-
-def gist(text: str) -> str:
-    """A text without blanks, points, commas and quotation marks: a row of which only these differ carries no bias.
-
-    Of 48 rewrites of short answers by Qwen2.5-Coder-1.5B 23 passed the checks, and all 23 were such copies.
-    """
-    return re.sub(r"[\s.,;:'\"’‘“”]+", "", text)

