@@ -144,8 +144,7 @@ def _of_record(source: Source) -> Material:
     return Material(
         found.judge or "recorded verdicts", f"{source.verdicts} ({len({j.pair for j in judged}):,} pairs)", judged,
         None if found.other is None else (found.judgements, found.other), labels, texts, found.domains,
-        from_record(source.verdicts, found, where=source.where, text_format=source.text_format), None, found.hash,
-        tuple(notes),
+        from_record(found), None, found.hash, tuple(notes),
     )  # fmt: skip
 
 

@@ -12,11 +12,6 @@ from recuse.lab.bench import Lab
 from recuse.ledger import Ledger
 from recuse.prompts import load_prompt
 from recuse.recorded import Recorded
-from recuse.recorded.ordering import renumber
-from recuse.recorded.plain import default_spec, plain
-from recuse.recorded.presets import PRESETS
-from recuse.recorded.rows import read_rows
-from recuse.recorded.select import parse_where, select
 from recuse.types import Pair, Sampling
 from recuse.verdict.noanswer import is_error_text, is_refusal
 from recuse.verdict.text import split_thinking
@@ -34,15 +29,12 @@ class Reasons:
     notes: tuple[str, ...] = ()
 
 
-def from_record(path: Path, found: Recorded, *, where: Sequence[str], text_format: str) -> Reasons:
-    """The replies of the rows that `load_recorded` read with the same arguments."""
-    preset = {**PRESETS, "plain": plain(default_spec(text_format))}[found.preset]
-    rows = [row for one in read_rows(path)[0] for row in preset.derive(one)]
-    entries, _ = renumber([preset.entry(row) for row in select(rows, parse_where(where), judge=preset.judge)])
+def from_record(found: Recorded) -> Reasons:
+    """The replies in a file of recorded verdicts."""
     said: dict[str, list[str]] = {}
-    for entry in entries:
-        if entry.repeat == 0:
-            said.setdefault(entry.pair, []).append(entry.reply)
+    for (pair, _, repeat), reply in found.words.items():
+        if repeat == 0:
+            said.setdefault(pair, []).append(reply)
     return Reasons(_spoken(said), "the recorded replies")
 
 
