@@ -7,15 +7,26 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
     from recuse.backends import Options
     from recuse.controls import People
+
+
+Result = TypeVar("Result")
+
+
+class Plan(Protocol):
+    """Something that is ready to run."""
+
+    def estimate(self) -> dict[str, Any]: ...
+
+    def close(self) -> None: ...
 
 
 def temperature_of(text: str) -> float | None:
@@ -123,3 +134,37 @@ def stoppable() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def carried_out(
+    plan: Plan,
+    work: Callable[[Any, Callable[[str, int, int, float], None], threading.Event], Result],
+    *,
+    told: Callable[[dict[str, Any]], str],
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+) -> Result | None:
+    """Do what `plan` says under a line of progress, and close it. A dry run prints what it takes, and gives None."""
+    import json
+
+    import typer
+
+    from recuse.report.terminal import Phases
+
+    try:
+        if dry_run:
+            said = plan.estimate()
+            typer.echo(json.dumps({"schema": 1, **said}) if as_json else told(said))
+            return None
+        # What the user's own function prints is not our output.
+        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
+            return work(plan, phases.update, stop)
+    finally:
+        plan.close()
+
+
+def taking(said: Mapping[str, Any]) -> str:
+    """Tokens and money of one model in a dry run."""
+    cost = "no price known" if said["cost"] is None else f"at most about {said['cost']:.4f} US dollars"
+    return f"at most about {said['tokens_in']:,} tokens in and {said['tokens_out']:,} out, {cost}."

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, names_of, options_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import carried_out, columns_of, names_of, options_of, refuse, shown, taking, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -231,38 +229,26 @@ def make(
 def _benchmark(config: ExportConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
     from recuse.export.benchmark import export_benchmark
     from recuse.export.config import plan_export
-    from recuse.report.terminal import Phases
 
-    plan = plan_export(config)
-    try:
-        if dry_run:
-            said = plan.estimate()
-            typer.echo(json.dumps({"schema": 1, **said}) if as_json else _told(said))
-            return 0
-        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
-            done = export_benchmark(plan, watch=phases.update, stop=stop)
-    finally:
-        plan.close()
-    shown(lambda: _print(done, as_json, quiet), done.folder)
+    done = carried_out(
+        plan_export(config), lambda plan, watch, stop: export_benchmark(plan, watch=watch, stop=stop), told=_told,
+        dry_run=dry_run, as_json=as_json, quiet=quiet,
+    )  # fmt: skip
+    if done is not None:
+        shown(lambda: _print(done, as_json, quiet), done.folder)
     return 0
 
 
 def _preferences(config: PreferenceConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
     from recuse.export.preference_plan import plan_preferences
     from recuse.export.preferences import export_preferences
-    from recuse.report.terminal import Phases
 
-    plan = plan_preferences(config)
-    try:
-        if dry_run:
-            said = plan.estimate()
-            typer.echo(json.dumps({"schema": 1, **said}) if as_json else _told_preferences(said))
-            return 0
-        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
-            done = export_preferences(plan, watch=phases.update, stop=stop)
-    finally:
-        plan.close()
-    shown(lambda: _print_preferences(done, as_json, quiet), done.folder)
+    done = carried_out(
+        plan_preferences(config), lambda plan, watch, stop: export_preferences(plan, watch=watch, stop=stop),
+        told=_told_preferences, dry_run=dry_run, as_json=as_json, quiet=quiet,
+    )  # fmt: skip
+    if done is not None:
+        shown(lambda: _print_preferences(done, as_json, quiet), done.folder)
     return 0
 
 
@@ -270,7 +256,7 @@ def _told_preferences(said: dict[str, Any]) -> str:
     lines = [f"{said['used']:,} of {said['pairs']:,} pairs, {said['test']:,} of them for the test part."]
     if "teacher" in said:
         teacher = said["teacher"]
-        lines.append(f"{teacher['teacher']} (teacher): {teacher['calls']:,} calls; {_tokens(teacher)}")
+        lines.append(f"{teacher['teacher']} (teacher): {teacher['calls']:,} calls; {taking(teacher)}")
     return "\n".join([*lines, "Nothing was asked."])
 
 
@@ -286,17 +272,12 @@ def _told(said: dict[str, Any]) -> str:
     lines = [f"{said['pairs']:,} pairs, up to {said['variants']:,} rewritten answers."]
     for of_judge in said["judges"]:
         more = f", and {of_judge['calls_a_row']} for each row of the set" if of_judge["calls_a_row"] else ""
-        lines.append(f"{of_judge['judge']}: {of_judge['calls']:,} calls{more}; {_tokens(of_judge)}")
+        lines.append(f"{of_judge['judge']}: {of_judge['calls']:,} calls{more}; {taking(of_judge)}")
     if "teacher" in said:
         lines.append(
-            f"{said['teacher']['teacher']} (teacher): {said['teacher']['calls']:,} calls; {_tokens(said['teacher'])}"
+            f"{said['teacher']['teacher']} (teacher): {said['teacher']['calls']:,} calls; {taking(said['teacher'])}"
         )
     return "\n".join([*lines, "Nothing was asked."])
-
-
-def _tokens(said: dict[str, Any]) -> str:
-    cost = "no price known" if said["cost"] is None else f"at most about {said['cost']:.4f} US dollars"
-    return f"at most about {said['tokens_in']:,} tokens in and {said['tokens_out']:,} out, {cost}."
 
 
 def _print(done: Exported, as_json: bool, quiet: bool) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, names_of, options_of, people_of, shown, stoppable, temperature_of
+from recuse.cli.common import carried_out, columns_of, names_of, options_of, people_of, shown, taking, temperature_of
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -128,34 +126,23 @@ def harden(
 def _run(config: HardenConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
     from recuse.harden.config import plan_harden
     from recuse.harden.run import run_harden
-    from recuse.report.terminal import Phases
 
-    plan = plan_harden(config)
-    try:
-        if dry_run:
-            said = plan.estimate()
-            typer.echo(json.dumps({"schema": 1, **said}) if as_json else _told(said))
-            return 0
-        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
-            result = run_harden(plan, watch=phases.update, stop=stop)
-    finally:
-        plan.close()
-    shown(lambda: _print(result, as_json, quiet), result.folder)
+    result = carried_out(
+        plan_harden(config), lambda plan, watch, stop: run_harden(plan, watch=watch, stop=stop), told=_told,
+        dry_run=dry_run, as_json=as_json, quiet=quiet,
+    )  # fmt: skip
+    if result is not None:
+        shown(lambda: _print(result, as_json, quiet), result.folder)
     return 0
 
 
 def _told(said: dict[str, Any]) -> str:
     lines = [f"{said['pairs']:,} pairs, each as it is and in {said['arms']:,} rewritten versions."]
-    lines += [f"{one['id']}: {one['calls']:,} calls; {_tokens(one)}" for one in said["rivals"]]
+    lines += [f"{one['id']}: {one['calls']:,} calls; {taking(one)}" for one in said["rivals"]]
     if "teacher" in said:
         lines.append(f"teacher: {said['teacher']['calls']:,} calls, fewer where the run lends its rewrites; "
-                     f"{_tokens(said['teacher'])}")  # fmt: skip
+                     f"{taking(said['teacher'])}")  # fmt: skip
     return "\n".join([*lines, "Nothing was asked."])
-
-
-def _tokens(said: dict[str, Any]) -> str:
-    cost = "no price known" if said["cost"] is None else f"at most about {said['cost']:.4f} US dollars"
-    return f"at most about {said['tokens_in']:,} tokens in and {said['tokens_out']:,} out, {cost}."
 
 
 def _print(result: HardenResult, as_json: bool, quiet: bool) -> None:
