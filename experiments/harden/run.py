@@ -3,9 +3,9 @@
     RECUSE_DATA=DATA python experiments/harden/run.py [--limit N] [--like RUN] [--out DIR]
 
 Without --like, an audit by rule on one half of the pairs comes first (`harden-like-N` under $RECUSE_RUNS, default
-recuse-runs), and the variants are compared on the other half. Ledgers lie under $RECUSE_RUNS: a killed run is resumed
-by the same command. The pairs are read from $RECUSE_DATA and never stored here. "Short" keeps prompts within a few
-hundred tokens, which is a selection: the figures speak of short pairs.
+recuse-runs), and the variants are compared on the other half; with it, on that half without the run's own questions.
+Ledgers lie under $RECUSE_RUNS: a killed run is resumed by the same command. The pairs are read from $RECUSE_DATA and
+never stored here. "Short" keeps prompts within a few hundred tokens, a selection: the figures speak of short pairs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from recuse.plan import AuditConfig, plan_audit
 from recuse.report.terminal import Phases
 
 JUDGE = "llamacpp/qwen2.5-coder-1.5b"
-BIASES = ("authority", "self-praise", "citation")
+BIASES = ("authority", "self-praise")
+PROMPT = "pairwise/correct"  # of the present judge, as in the known-biases experiment
 HERE = Path(__file__).resolve().parent
 MOST, PAIRS, CONTEXT = 320, 200, 2048  # characters of a pair, pairs on either side, tokens
 
@@ -42,12 +43,16 @@ def main() -> None:
     out = (given.out or runs / f"harden-{given.limit}").resolve()
     like = given.like.resolve() if given.like else runs / f"harden-like-{given.limit}"
     sources = runs / "harden-source"
-    _write_halves(data / "truthfulqa/TruthfulQA.csv", sources)
+    _write_halves(data / "truthfulqa/TruthfulQA.csv", sources, _groups(like) if given.like else frozenset())
     os.chdir(sources)  # relative names, so that the runs' configurations name no folder of this machine
     options = Options(max_context=CONTEXT)
     if given.like is None:
-        _audit(AuditConfig(JUDGE, "seen.jsonl", limit=given.limit, biases=BIASES, shams=5, out=like, options=options))
-    judge = AuditConfig(JUDGE, "new.jsonl", limit=given.limit, out=out, options=options)
+        _audit(
+            AuditConfig(
+                JUDGE, "seen.jsonl", PROMPT, limit=given.limit, biases=BIASES, shams=5, out=like, options=options
+            )
+        )
+    judge = AuditConfig(JUDGE, "new.jsonl", PROMPT, limit=given.limit, out=out, options=options)
     plan = plan_harden(HardenConfig(judge, like, HERE / "variants.toml", biases=BIASES))
     try:
         with Phases() as phases:
@@ -67,8 +72,14 @@ def _audit(config: AuditConfig) -> None:
         plan.close()
 
 
-def _write_halves(source: Path, folder: Path) -> None:
-    """Short pairs by turns into two files, so that no question is in both."""
+def _groups(run: Path) -> frozenset[str]:
+    import pyarrow.parquet as pq
+
+    return frozenset(pq.read_table(run / "judgements.parquet", columns=["group"])["group"].to_pylist())
+
+
+def _write_halves(source: Path, folder: Path, without: frozenset[str]) -> None:
+    """Short pairs by turns into two files, so that no question is in both; none whose group is in `without`."""
     folder.mkdir(parents=True, exist_ok=True)
     with (
         closing(load_pairs(source)) as pairs,
@@ -77,7 +88,7 @@ def _write_halves(source: Path, folder: Path) -> None:
     ):
         sides: dict[str, bool] = {}
         for pair in pairs:
-            if len(str(pair.prompt)) + len(pair.chosen) + len(pair.rejected) > MOST:
+            if len(str(pair.prompt)) + len(pair.chosen) + len(pair.rejected) > MOST or pair.group in without:
                 continue
             row = {"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected, "domain": pair.domain}
             first = sides.setdefault(pair.group, len(sides) % 2 == 0)
