@@ -71,6 +71,7 @@ def harden(
     skip_bad: options.SkipBad = False,
     limit: options.Limit = None,
     prompt: options.Prompt = "pairwise/label",
+    repeats: options.Repeats = 1,
     temperature: options.Temperature = "0",
     max_tokens: options.MaxTokens = None,
     choice: options.Choice = False,
@@ -115,9 +116,10 @@ def harden(
     if not judge or like is None:
         raise UsageError("Which judge is to be hardened, and against what?", hint="Give --judge and --like RUN.")
     present = AuditConfig(
-        judge=judge, pairs=pairs or "", prompt=prompt, limit=limit, out=out, temperature=temperature_of(temperature),
-        max_tokens=max_tokens, choice=choice, preset=preset, columns=columns_of(column or []), group=group,
-        skip_bad=skip_bad, options=options_of(locals()), prices=prices, max_cost=max_cost, run_code=run_code,
+        judge=judge, pairs=pairs or "", prompt=prompt, limit=limit, out=out, repeats=repeats,
+        temperature=temperature_of(temperature), max_tokens=max_tokens, choice=choice, preset=preset,
+        columns=columns_of(column or []), group=group, skip_bad=skip_bad, options=options_of(locals()), prices=prices,
+        max_cost=max_cost, run_code=run_code,
         blinds=Blinds.of(names, names_file, signals), people=people_of(human, key, label, annotator, means),
     )  # fmt: skip
     return _run(HardenConfig(present, like, variants, names_of(bias), library), dry_run, as_json, quiet)

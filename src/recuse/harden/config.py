@@ -129,7 +129,7 @@ def plan_harden(config: HardenConfig) -> HardenPlan:
     """
     given = load_variants(config.variants) if config.variants else None
     like = read_like(config.like, config.judge.pairs or None, biases=config.biases, library=config.library)
-    audit = plan_audit(replace(judged_as(like, config.judge), repeats=1))
+    audit = plan_audit(judged_as(like, config.judge))
     opened: list[Seat] = []
     try:
         held = held_pairs(like, audit)

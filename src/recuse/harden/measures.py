@@ -11,7 +11,7 @@ from scipy.special import stdtr, stdtrit
 
 from recuse import stats
 from recuse.calibration import Beside, Labels
-from recuse.effects.scores import Bools, Floats, Ints
+from recuse.effects.scores import Bools, Floats, Ints, Scores
 from recuse.harden.asking import Judged
 from recuse.perturb.arms import ORIGINAL
 from recuse.types import Finding, Preference
@@ -110,8 +110,7 @@ def column(judged: Judged, measure: Measured) -> Column | None:
         rate = failed.mean(axis=1)
         return Column(rate, everyone, everyone, rate, rate)
     if measure.id == TIES:
-        ties = np.where(failed < 1, error == 0.5, False).astype(float)
-        return Column(ties.mean(axis=1), whole, everyone, ties.mean(axis=1), (ties + failed).mean(axis=1))
+        return _over_repeats([_ties(each) for each in _repeats(judged)])
     alone = len(scores.orders) < 2
     if measure.id == FIRST:
         if alone:
@@ -119,8 +118,42 @@ def column(judged: Judged, measure: Measured) -> Column | None:
         first = np.stack([1.0 - error[:, 0], error[:, 1]], axis=1) * (1 - failed)
         return Column(first.mean(axis=1), whole, everyone, first.mean(axis=1), (first + failed).mean(axis=1))
     # A judge that sees one answer at a time cannot be moved by its place.
+    return _over_repeats([_same(each, alone=alone) for each in _repeats(judged)])
+
+
+def _repeats(judged: Judged) -> list[Scores]:
+    """The verdicts on the untouched answers, repeat by repeat: two that differ are no tie, though their mean is."""
+    scores = judged.scores
+    groups = {pair: str(code) for pair, code in zip(scores.pairs, scores.group, strict=True)}
+    numbers = sorted({j.repeat for j in judged.original}) or [0]
+    return [Scores.build([j for j in judged.original if j.repeat == k], scores.pairs, groups, {}) for k in numbers]
+
+
+def _ties(scores: Scores) -> Column:
+    original = scores.at(ORIGINAL.id)
+    failed = scores.failed[original]
+    ties = np.where(failed < 1, scores.error[original] == 0.5, False).astype(float)
+    everyone = np.ones(len(scores.pairs), dtype=bool)
+    return Column(ties.mean(axis=1), scores.answered(original), everyone, ties.mean(axis=1),
+                  (ties + failed).mean(axis=1))  # fmt: skip
+
+
+def _same(scores: Scores, *, alone: bool) -> Column:
+    original = scores.at(ORIGINAL.id)
+    error, whole, everyone = scores.error[original], scores.answered(original), np.ones(len(scores.pairs), dtype=bool)
     same = np.ones(len(scores.pairs)) if alone else (error[:, 0] == error[:, 1]).astype(float)
     return Column(same, whole, everyone, np.where(whole, same, 0.0), np.where(whole, same, 1.0))
+
+
+def _over_repeats(each: Sequence[Column]) -> Column:
+    """The mean over the repeats that are whole; the ends are means over all of them."""
+    whole = np.stack([one.whole for one in each])
+    values = np.stack([np.where(one.whole, one.value, 0.0) for one in each])
+    counts = whole.sum(axis=0)
+    return Column(
+        np.divide(values.sum(axis=0), counts, out=np.zeros(len(counts)), where=counts > 0), counts > 0, each[0].usable,
+        np.mean([one.low for one in each], axis=0), np.mean([one.high for one in each], axis=0),
+    )  # fmt: skip
 
 
 def compare(present: Judged, variant: Judged, measure: Measured, *, margin: float, level: float = 0.95) -> Compared:
@@ -191,10 +224,10 @@ def compare_kappa(
 
     Kappa with the better answer says what the error rate says, in other words, and decides nothing.
     """
-    rows = [{(j.pair, j.order): j for j in judged.original} for judged in (present, variant)]
+    rows = [{(j.pair, j.order, j.repeat): j for j in judged.original} for judged in (present, variant)]
     keys = [key for key in rows[0] if key in rows[1]]
     id, title = f"{variant.rival.id}:{measure.id}", f"{measure.title}, {variant.rival.id} minus present"
-    truth = labels if measure.id == KAPPA else _gold(sorted({pair for pair, _ in keys}))
+    truth = labels if measure.id == KAPPA else _gold(sorted({pair for pair, _, _ in keys}))
     tables = [Beside.of([of[key] for key in keys], truth) for of in rows] if truth is not None else []
     if not keys or not tables or not len(tables[0]):
         nothing = stats.Estimate(None, None, 0, 0, "", level, reason="not measured")

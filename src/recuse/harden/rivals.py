@@ -71,7 +71,9 @@ class Rival:
 
     def table(self) -> dict[str, Any]:
         """All that determines its verdicts."""
+        repeats = self.askers[0].design.repeats
         return {
+            **({"repeats": repeats} if repeats > 1 else {}),
             "rule": self.rule,
             "prompt": self.wording.name if self.wording else None,
             "prompt_hash": self.wording.prompt.hash if self.wording else None,
@@ -126,6 +128,7 @@ def make_rival(
         if config.blinds is not None:
             raise UsageError(f"Variant {variant.id!r}: the present judge is blinded already.", hint="Leave blind out.")
         blinds = Blinds(variant.blind.names, variant.blind.names_file, variant.blind.signals)
+    rule: Rule = "majority" if variant.panel else "both orders" if variant.tie_on_disagreement else "alone"
     askers = []
     for name, options in models_of(variant, config):
         seat = seats(name, options)
@@ -134,8 +137,14 @@ def make_rival(
                              hint="Name a model that writes.")  # fmt: skip
         own = replace(asked, judge=name, options=options)
         askers.append(Asker(seat, Design(wording.prompt, sampling_of(own, wording.prompt, seat.can)), own, blinds))
-    rule: Rule = "majority" if variant.panel else "both orders" if variant.tie_on_disagreement else "alone"
-    return Rival(variant.id, describe(variant), tuple(askers), rule, wording)
+    return Rival(variant.id, describe(variant), _repeated(askers, config.repeats), rule, wording)
+
+
+def _repeated(askers: Sequence[Asker], repeats: int) -> tuple[Asker, ...]:
+    """Asked as often as was wished, where any of them may say something else the next time."""
+    if repeats == 1 or all(asker.design.sampling.temperature == 0.0 for asker in askers):
+        return tuple(askers)
+    return tuple(replace(asker, design=replace(asker.design, repeats=repeats)) for asker in askers)
 
 
 def _wording(variant: Variant, present: Rival, like: Like, library: Path | None) -> Wording:
