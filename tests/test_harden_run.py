@@ -12,6 +12,7 @@ from harden_world import BANDWAGON, PLAIN, SWAYED, TRADED, WORSE, Done, recuse, 
 from texts_world import PAIRS, write_source
 
 from recuse.discovery.split import split
+from recuse.harden.folder import evidence_of
 from recuse.library import load_bias
 
 ONE = '[[variants]]\nid = "a"\ntemperature = 0.5'
@@ -134,6 +135,7 @@ def test_the_winner_is_audited_from_its_folder_as_it_was_asked_here(done: Done, 
     written = tomllib.loads((judge / "judge.toml").read_text())
     assert written["judge"]["judge"] == PLAIN
     assert written["evidence"]["measures"]["bias.authority.effect"]["outcome"] == "better"
+    assert [evidence_of(judge)[key] for key in ("variant", "run")] == ["mended", "hard"]
     audited = recuse(
         "audit", "--judge-config", judge, "--pairs", folder / "new.jsonl", "--out", tmp_path / "a", "--json"
     )

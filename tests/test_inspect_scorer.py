@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import inspect_world as world
 import pytest
+import tomli_w
 
+from recuse import assets
 from recuse.errors import ConfigMismatch, InputError, UsageError
 
-pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'recuse[inspect]'")
+pytest.importorskip("inspect_ai", reason="needs inspect-ai: pip install 'recuse[inspect]'")
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.solver import generate
 
 from recuse.inspect import judge_scorer
+from recuse.prompts import load_prompt
 from recuse.recorded import load_recorded
 
 # What Inspect warns of in its own code (a deprecated argument, a log that its exit has not closed) is not ours.
 pytestmark = [
+    pytest.mark.engine,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
@@ -121,3 +126,47 @@ def test_what_is_no_audit_of_this_judge_is_refused(audited: Path, tmp_path: Path
     (tmp_path / "findings.json").write_text('{"kind": "probe", "headline": ""}')
     with pytest.raises(InputError, match="no audit of a judge that can be asked"):
         judge_scorer(str(tmp_path))
+
+
+def hardened(folder: Path, **more: Any) -> Path:
+    """A judge's folder as `recuse harden` writes it, of the fair judge with a prompt that may say tie."""
+    prompt = load_prompt("pairwise/label_tie")
+    judge = {
+        "judge": world.AUDITED, "prompt": "prompt.md", "prompt_hash": prompt.hash, "temperature": 0.0, "max_tokens": 16,
+    }  # fmt: skip
+    evidence = {"run": "harden-1", "variant": "tied", "primary": "position.consistency"}
+    content = {"schema": 1, "judge": judge, "evidence": evidence}
+    folder.mkdir(exist_ok=True)
+    (folder / "prompt.md").write_bytes((assets.folder("prompts") / "pairwise/label_tie.md").read_bytes())
+    (folder / "judge.toml").write_text(tomli_w.dumps(content | more))
+    return folder
+
+
+def test_a_hardened_judge_scores_as_the_same_judge_audited(audited: Path, tmp_path: Path) -> None:
+    folder = hardened(tmp_path / "judge")
+    dataset, replies = samples("bad x", "good x", "plain x", "bad"), ["good 1", "plain 2", "plain 3", "a good secret"]
+    own, same = (scored(run, dataset, replies, tmp_path / "logs") for run in (folder, audited))
+    for mine, theirs in zip(own.samples, same.samples, strict=True):
+        a, b = (sample.scores["judge_scorer"] for sample in (mine, theirs))
+        assert a.value == b.value or (math.isnan(a.value) and math.isnan(b.value))
+        assert a.metadata["recuse"]["verdicts"] == b.metadata["recuse"]["verdicts"]
+    said = own.samples[0].scores["judge_scorer"].metadata["recuse"]["audit"]
+    assert (said["outcome"], said["engine_changed"]) == (None, None)
+    assert said["headline"] == (
+        "Not audited by itself: as tied it won the comparison harden-1 in position.consistency."
+    )
+
+
+def test_a_hardened_judge_that_cannot_score_says_why(tmp_path: Path) -> None:
+    folder = hardened(tmp_path / "judge")
+    with pytest.raises(UsageError, match="has its prompt beside it"):
+        judge_scorer(str(folder), prompt="pairwise/json")
+    rule = {"kind": "both orders", "judges": [world.AUDITED], "apply": "Ask twice."}
+    with pytest.raises(UsageError, match=r"rule over several calls.*Ask twice\."):
+        judge_scorer(str(hardened(tmp_path / "rule", rule=rule)))
+    (folder / "prompt.md").write_text((folder / "prompt.md").read_text().replace("answer", "reply", 1))
+    with pytest.raises(InputError, match="is not the prompt that was tested"):
+        judge_scorer(str(folder))
+    settings = tomllib.loads((tmp_path / "rule/judge.toml").read_text())["judge"]
+    with pytest.raises(UsageError, match="examined on blinded texts"):
+        judge_scorer(str(hardened(tmp_path / "blind", judge=settings | {"names": "people"})))

@@ -6,8 +6,8 @@
     def helpful():
         return Task(dataset=..., solver=generate(), scorer=judge_scorer("runs/audit", baseline="previous_answer"))
 
-The judge is asked as the audit asked it: the same model, prompt and settings. The eval log keeps every verdict with the
-reply, so that `recuse audit --verdicts LOG.eval` can examine it.
+The judge is asked as the audit asked it: the same model, prompt and settings. The folder `judge` of a `recuse harden`
+run serves too. The eval log keeps every verdict with the reply: `recuse audit --verdicts LOG.eval` can examine it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,29 +23,33 @@ from typing import Any
 from recuse.asks import Design, make_asks
 from recuse.assets import digest
 from recuse.backends import Backend, Options, open_backend
+from recuse.blinding.pairs import Blinds
 from recuse.errors import ConfigMismatch, InputError, UsageError
 from recuse.extras import require
+from recuse.harden.folder import evidence_of, is_judge, judge_of
 from recuse.ledger import call_key
+from recuse.plan import AuditConfig, sampling_of
 from recuse.prompts import Prompt, load_prompt
 from recuse.recorded.inspect_log import SCORED
 from recuse.run import RunFolder
-from recuse.types import Ask, Call, Message, Pair, Reply, Sampling, Verdict
+from recuse.types import Ask, Call, Message, Pair, Reply, Verdict
 from recuse.verdict import read
 
 scoring = require("inspect_ai.scorer", "inspect")
-_FINISHED = "Give the folder of a finished `recuse audit`."
+_FINISHED = "Give the folder of a finished `recuse audit`, or the folder `judge` of a `recuse harden` run."
 _WORTH = {("AB", "A"): 1.0, ("BA", "B"): 1.0, ("AB", "tie"): 0.5, ("BA", "tie"): 0.5}  # of the sample's answer
 
 
 @dataclass(frozen=True)
-class _Audit:
-    """A finished audit, and how its judge is asked."""
+class _Examined:
+    """A judge as it was examined: how it is asked, and what came of it."""
 
-    run: Path
-    table: Mapping[str, Any]  # [run] of run.toml
-    outcome: str
-    headline: str
+    folder: Path
+    config: AuditConfig
     prompt: Prompt | None  # None: a reward model
+    outcome: str | None  # of the audit; None for a judge that won a comparison
+    headline: str
+    engine: Mapping[str, str] | None  # versions that answered; None: not written down
 
     @property
     def compares(self) -> bool:
@@ -69,7 +73,7 @@ def judge_scorer(
     base_url: str | None = None,
     concurrency: int | None = None,
 ) -> Any:
-    """A scorer by the judge of the audit in the run folder `audited`.
+    """A scorer by the judge in `audited`: the run folder of an audit, or the judge's folder of a `recuse harden` run.
 
     A judge that compares sees each answer beside the sample's baseline in both orders: its `target`, or the text under
     `baseline` in its metadata. The score is 1 where the answer wins, 0 where it loses, 1/2 for a tie, averaged over the
@@ -78,24 +82,33 @@ def judge_scorer(
 
     `prompt`: the file, where the audit's prompt was one of its own. `base_url` and `concurrency` as for an audit.
 
-    Raises UsageError where the audit's outcome is "recuse", unless `despite_audit`, and for an audit on blinded texts;
-    ConfigMismatch for another prompt than the audit's; InputError for a folder without a finished audit.
+    Raises UsageError where the audit's outcome is "recuse", unless `despite_audit`, for a judge that sees blinded texts
+    and for one that is a rule over several calls; ConfigMismatch for another prompt than the audit's; InputError for a
+    folder that holds neither, or a judge's folder that was changed.
     """
-    audit = _read_audit(Path(audited), prompt)
-    if audit.outcome == "recuse" and not despite_audit:
+    reached = Options(base_url=base_url, concurrency=concurrency)
+    if is_judge(Path(audited)):
+        examined = _read_hardened(Path(audited), prompt, reached)
+    else:
+        examined = _read_audit(Path(audited), prompt, reached)
+    if examined.config.blinds is not None:
         raise UsageError(
-            f"The audit in {audited} recuses this judge: {audit.headline}",
+            f"The judge in {audited} was examined on blinded texts.", hint="Audit it on texts as the eval has them."
+        )
+    if examined.outcome == "recuse" and not despite_audit:
+        raise UsageError(
+            f"The audit in {audited} recuses this judge: {examined.headline}",
             hint="Choose another judge, or say despite_audit=True to score with it all the same.",
         )
-    judge = _Judge(audit, Options(base_url=base_url or audit.table.get("base_url"), concurrency=concurrency))
+    judge = _Judge(examined)
 
     async def score(state: Any, target: Any) -> Any:
         against = target.text if baseline == "target" else str(state.metadata.get(baseline) or "")
-        if audit.compares and not against:
+        if examined.compares and not against:
             return scoring.Score.unscored(reason="scoring_failed", explanation=f"The sample has no {baseline}.")
         answer = state.output.completion
         said = await judge.ask(_conversation(state), answer, against)
-        return _score(audit, judge, said, answer, against)
+        return _score(examined, judge, said, answer, against)
 
     return score
 
@@ -103,18 +116,20 @@ def judge_scorer(
 class _Judge:
     """The judge, opened at the first question; a scorer may be made for a task that never runs."""
 
-    def __init__(self, audit: _Audit, options: Options) -> None:
-        self.audit, self.options = audit, options
+    def __init__(self, examined: _Examined) -> None:
+        self.examined, self.options = examined, examined.config.options
         self._backend: Backend | None = None
         self._opening = threading.Lock()
 
     @property
     def name(self) -> str:
-        return str(self.audit.table["judge"])
+        return self.examined.config.judge
 
-    def changed(self) -> list[str]:
-        """What of the engine's versions is not as in the audit."""
-        now, then = self._open().versions(), self.audit.table.get("engine", {})
+    def changed(self) -> list[str] | None:
+        """What of the engine's versions is not as it was examined; None where that is not known."""
+        now, then = self._open().versions(), self.examined.engine
+        if then is None:
+            return None
         return sorted(key for key in now.keys() | then.keys() if now.get(key) != then.get(key))
 
     async def ask(self, asked: tuple[Message, ...], answer: str, against: str) -> list[_Said]:
@@ -135,7 +150,8 @@ class _Judge:
     def _ask(self, backend: Backend, asked: tuple[Message, ...], answer: str, against: str) -> list[_Said]:
         single = asked[0].content if len(asked) == 1 and asked[0].role == "user" else asked
         id = digest(json.dumps([[m.content for m in asked], answer, against]).encode())
-        design = Design(self.audit.prompt, self._sampling(backend))
+        examined = self.examined
+        design = Design(examined.prompt, sampling_of(examined.config, examined.prompt, backend.capabilities))
         pair = Pair(id, single, chosen=answer, rejected=against, group=id)
         asks = [ask for ask in make_asks([pair], design) if ask.view != "rejected"]
         calls: dict[str, tuple[Call, Ask]] = {}
@@ -151,31 +167,20 @@ class _Judge:
         ]
 
     def _read(self, reply: Reply) -> Verdict:
-        if self.audit.prompt is not None:
-            return read(reply, self.audit.prompt.spec)
+        if self.examined.prompt is not None:
+            return read(reply, self.examined.prompt.spec)
         return Verdict(score=reply.score) if reply.score is not None else Verdict(reason="no_verdict")
 
-    def _sampling(self, backend: Backend) -> Sampling:
-        table, can = self.audit.table, backend.capabilities
-        temperature = None if table["temperature"] == "provider default" else float(table["temperature"])
-        return Sampling(
-            temperature=temperature,
-            max_tokens=int(table["max_tokens"]),
-            seed=int(table["seed"]) if can.seed and temperature != 0.0 else None,
-            top_logprobs=int(table["top_logprobs"]) if can.logprobs else 0,
-            choice=bool(table["choice"]),
-        )
 
-
-def _score(audit: _Audit, judge: _Judge, said: list[_Said], answer: str, against: str) -> Any:
-    spec = audit.prompt.spec if audit.prompt else None
+def _score(examined: _Examined, judge: _Judge, said: list[_Said], answer: str, against: str) -> Any:
+    spec = examined.prompt.spec if examined.prompt else None
     kept = {
         "judge": judge.name,
-        "audit": {"run": str(audit.run), "outcome": audit.outcome, "headline": audit.headline,
+        "audit": {"run": str(examined.folder), "outcome": examined.outcome, "headline": examined.headline,
                   "engine_changed": judge.changed()},
         "format": [spec.format, spec.first, spec.second, spec.tie] if spec else None,
         "chars": [len(answer), len(against)],
-        "verdicts" if audit.compares else "grade": [
+        "verdicts" if examined.compares else "grade": [
             {"order": one.order, "verdict": one.verdict.outcome, "score": one.verdict.score,
              "reason": one.verdict.reason, "why": one.verdict.why, "text": one.reply.text, "finish": one.reply.finish,
              "model": one.reply.model}
@@ -191,7 +196,7 @@ def _score(audit: _Audit, judge: _Judge, said: list[_Said], answer: str, against
         return scoring.Score.unscored(
             reason="grader_failed", answer=answer, explanation=f"No verdict ({reasons}). {why}", metadata={SCORED: kept}
         )
-    if audit.compares:
+    if examined.compares:
         value = sum(_WORTH.get((one.order, str(one.verdict.outcome)), 0.0) for one in said) / len(said)
     else:
         value = float(said[0].verdict.score or 0.0)
@@ -205,7 +210,18 @@ def _conversation(state: Any) -> tuple[Message, ...]:
     return tuple(Message(message.role, message.text) for message in state.input)
 
 
-def _read_audit(run: Path, prompt: str | None) -> _Audit:
+def _read_hardened(folder: Path, prompt: str | None, reached: Options) -> _Examined:
+    if prompt is not None:
+        raise UsageError(f"The judge in {folder} has its prompt beside it.", hint="Leave prompt= out.")
+    config, evidence = judge_of(folder, AuditConfig("", "", options=reached)), evidence_of(folder)
+    headline = (
+        f"Not audited by itself: as {evidence.get('variant', 'a variant')} it won the comparison "
+        f"{evidence.get('run', 'of recuse harden')} in {evidence.get('primary', 'its primary measure')}."
+    )
+    return _Examined(folder, config, load_prompt(config.prompt), None, headline, None)
+
+
+def _read_audit(run: Path, prompt: str | None, reached: Options) -> _Examined:
     if not (run / "findings.json").is_file():
         raise InputError("no finished audit is here", path=run, hint=_FINISHED)
     try:
@@ -215,16 +231,19 @@ def _read_audit(run: Path, prompt: str | None) -> _Audit:
     table = RunFolder(run, {}).read().get("run", {})
     if found.get("kind", "audit") != "audit" or "temperature" not in table or "outcome" not in found:
         raise InputError("this is no audit of a judge that can be asked", path=run, hint=_FINISHED)
-    if table.get("blinded"):
-        raise UsageError(
-            f"The judge in {run} was audited on blinded texts.", hint="Audit it on texts as the eval has them."
-        )
-    loaded = None
+    named, loaded = prompt or str(table["prompt"]), None
     if "prompt_hash" in table:
-        loaded = load_prompt(prompt or str(table["prompt"]))
+        loaded = load_prompt(named)
         if loaded.hash != table["prompt_hash"]:
             raise ConfigMismatch(
-                f"The prompt {prompt or table['prompt']} is not the one of the audit in {run}.",
+                f"The prompt {named} is not the one of the audit in {run}.",
                 hint="Give prompt= the file that was audited, or audit the judge with this one.",
             )
-    return _Audit(run, table, str(found["outcome"]), str(found["headline"]), loaded)
+    config = AuditConfig(
+        str(table["judge"]), str(table["pairs"]), prompt=named, seed=int(table["seed"]),
+        temperature=None if table["temperature"] == "provider default" else float(table["temperature"]),
+        max_tokens=int(table["max_tokens"]), choice=bool(table["choice"]),
+        options=replace(reached, base_url=reached.base_url or table.get("base_url")),
+        blinds=Blinds.from_table(table.get("blinded", {})),
+    )  # fmt: skip
+    return _Examined(run, config, loaded, str(found["outcome"]), str(found["headline"]), table.get("engine", {}))

@@ -1,4 +1,7 @@
-"""A judge as a folder that `recuse audit --judge-config` reads: judge.toml, its prompt, and what it was shown to do."""
+"""A judge as a folder: judge.toml, its prompt, and what it was shown to do.
+
+`recuse audit --judge-config` reads it, and so does `recuse.inspect`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from recuse.assets import read_toml
 from recuse.backends.base import public_address
 from recuse.blinding.pairs import Blinds
-from recuse.errors import InputError, UsageError
+from recuse.errors import InputError, UsageError, fault_of
 from recuse.harden.rivals import APPLY, Asker, Rival
 from recuse.plan import AuditConfig
 from recuse.prompts import load_prompt
@@ -108,22 +111,12 @@ def judge_of(folder: Path, config: AuditConfig) -> AuditConfig:
     An address in `config` stands before the one that is written down. Raises UsageError for a folder that holds no
     judge, and for a judge that is a rule over several calls; InputError for a file or prompt that was changed.
     """
-    file = folder / _FILE
-    if not file.is_file():
-        raise UsageError(f"{folder} holds no judge.", hint=_HINT)
-    content = read_toml(file, hint=_HINT)
-    try:
-        content["schema_"] = content.pop("schema", None)
-        found = _File.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]).replace("schema_", "schema")
-        raise InputError(str(first["msg"]), path=file, field=where, hint="Restore the file as it was.") from None
+    found = _read(folder)
     judge = found.judge
     if found.rule is not None:
         raise UsageError(
-            f"The judge in {folder} is a rule over several calls, which an audit cannot ask as one: {found.rule.apply}",
-            hint=f"Its evidence stands in {file}; the calls beneath it can be audited with "
+            f"The judge in {folder} is a rule over several calls, which nobody can ask as one: {found.rule.apply}",
+            hint=f"Its evidence stands in {folder / _FILE}; the calls beneath it can be audited with "
             f"--judge {found.rule.judges[0]} --prompt {folder / judge.prompt}.",
         )
     prompt = folder / judge.prompt
@@ -138,3 +131,26 @@ def judge_of(folder: Path, config: AuditConfig) -> AuditConfig:
         options=replace(config.options, base_url=config.options.base_url or judge.base_url),
         blinds=Blinds.of(judge.names, *(folder / f if f else None for f in (judge.names_file, judge.signals))),
     )  # fmt: skip
+
+
+def is_judge(folder: Path) -> bool:
+    return (folder / _FILE).is_file()
+
+
+def evidence_of(folder: Path) -> Mapping[str, Any]:
+    """What spoke for the judge where it won. Raises as `judge_of`."""
+    return _read(folder).evidence
+
+
+def _read(folder: Path) -> _File:
+    file = folder / _FILE
+    if not is_judge(folder):
+        raise UsageError(f"{folder} holds no judge.", hint=_HINT)
+    content = read_toml(file, hint=_HINT)
+    try:
+        content["schema_"] = content.pop("schema", None)
+        return _File.model_validate(content)
+    except ValidationError as error:
+        where, said = fault_of(error)
+        field = where.replace("schema_", "schema") if where else None
+        raise InputError(said, path=file, field=field, hint="Restore the file as it was.") from None
