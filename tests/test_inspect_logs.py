@@ -8,26 +8,17 @@ from typing import Any
 import inspect_world as world
 import pytest
 
-from recuse.errors import InputError, MissingExtra
+from recuse.errors import InputError
 from recuse.recorded import Recorded, load_recorded
+
+pytest.importorskip("inspect_ai", reason="needs inspect-ai: pip install 'recuse[inspect]'")
 
 # What Inspect warns of in its own code (a deprecated argument, a log that its exit has not closed) is not ours.
 pytestmark = [
+    pytest.mark.engine,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-def test_without_the_package_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "log.eval").write_bytes(b"PK")
-    monkeypatch.setattr("recuse.extras.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'recuse\[inspect\]'"):
-        load_recorded(tmp_path / "log.eval")
-
-
-@pytest.fixture
-def inspect() -> Any:
-    return pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: pip install 'recuse[inspect]'")
 
 
 def judging(
@@ -61,7 +52,7 @@ def told(found: Recorded) -> list[tuple[str, str | None, str | None]]:
 
 @pytest.mark.parametrize("format", ["eval", "json"])
 @pytest.mark.parametrize("named", [True, False])
-def test_a_task_of_judging_is_read_by_place(inspect: Any, tmp_path: Path, format: str, named: bool) -> None:
+def test_a_task_of_judging_is_read_by_place(tmp_path: Path, format: str, named: bool) -> None:
     replies = ["Hm.\nANSWER: A", "ANSWER: A", "ANSWER: B", "I cannot decide."]
     found = judging(tmp_path, replies, format=format, named=named)
     assert (found.preset, found.judge) == ("inspect", "mockllm/model")
@@ -74,7 +65,7 @@ def test_a_task_of_judging_is_read_by_place(inspect: Any, tmp_path: Path, format
     assert "Hm.\nANSWER: A" in found.words.values()
 
 
-def test_epochs_are_repeats(inspect: Any, tmp_path: Path) -> None:
+def test_epochs_are_repeats(tmp_path: Path) -> None:
     found = judging(tmp_path, ["ANSWER: A"] * 8, epochs=2)
     assert sorted((j.order, j.repeat) for j in found.judgements) == sorted(
         (order, repeat) for order in ("AB", "BA") for repeat in (0, 1) for _ in range(2)
@@ -99,7 +90,7 @@ def graded(folder: Path, grades: list[str], answers: list[str], metadata: list[d
     return Path(world.evaluate(answering(), answers, folder).location)
 
 
-def test_two_graded_answers_to_one_input_are_a_pair(inspect: Any, tmp_path: Path) -> None:
+def test_two_graded_answers_to_one_input_are_a_pair(tmp_path: Path) -> None:
     log = graded(tmp_path, ["GRADE: C", "GRADE: I"], ["5", "4"], [{"gold": False}, {"gold": True}], pair=True)
     found = load_recorded(log)
     assert (found.judge, dict(found.settings)) == ("mockllm/grader", {"task": "answering", "scorer": "model_graded_qa"})
@@ -107,18 +98,18 @@ def test_two_graded_answers_to_one_input_are_a_pair(inspect: Any, tmp_path: Path
     assert any(note.startswith("Left out: 2 scores that compare texts") for note in found.notes)
 
 
-def test_a_grade_that_was_not_found_is_no_verdict(inspect: Any, tmp_path: Path) -> None:
+def test_a_grade_that_was_not_found_is_no_verdict(tmp_path: Path) -> None:
     log = graded(tmp_path, ["I cannot say.", "GRADE: I"], ["5", "4"], [{"gold": False}, {"gold": True}], pair=True)
     assert told(load_recorded(log)) == [("-", None, "no_verdict")]
 
 
-def test_a_log_of_single_grades_says_why_it_cannot_be_audited(inspect: Any, tmp_path: Path) -> None:
+def test_a_log_of_single_grades_says_why_it_cannot_be_audited(tmp_path: Path) -> None:
     log = graded(tmp_path, ["GRADE: C", "GRADE: I"], ["5", "4"], [{}, {}], pair=False)
     with pytest.raises(InputError, match=r"no verdict on a pair of answers .*Left out: 2 grades"):
         load_recorded(log)
 
 
-def test_a_broken_log_and_one_without_samples_are_named(inspect: Any, tmp_path: Path) -> None:
+def test_a_broken_log_and_one_without_samples_are_named(tmp_path: Path) -> None:
     from inspect_ai.log import read_eval_log, write_eval_log
 
     (tmp_path / "torn.eval").write_bytes(b"PK\x03\x04 torn")

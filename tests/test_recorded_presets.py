@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recuse.errors import InputError, UsageError
+from recuse.errors import InputError, MissingExtra, UsageError
 from recuse.recorded import Recorded, load_recorded
 
 
@@ -207,3 +207,10 @@ def test_mt_bench_games_swap_the_models_and_its_error_mark_is_no_verdict(tmp_pat
         assert [(j.order, j.prefers, j.reason) for j in found.judgements] == expected
         assert (found.judge, found.gold, found.differ) == ("gpt-4", False, 0)
         assert "1 rows of the file are no verdicts on pairs." in found.notes
+
+
+def test_an_eval_log_without_inspect_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "log.eval").write_bytes(b"PK")
+    monkeypatch.setattr("recuse.extras.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'recuse\[inspect\]'"):
+        load_recorded(tmp_path / "log.eval")

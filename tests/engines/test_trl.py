@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).parents[2] / "experiments/export/trl_check.py"
 
 
 @pytest.mark.engine
-@pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="TRL is not installed: pip install trl")
+@pytest.mark.skipif(importlib.util.find_spec("trl") is None, reason="needs TRL: pip install 'trl>=1.16,<2'")
 def test_dpo_takes_every_row_of_both_forms_with_its_own_words_and_trains(tmp_path: Path) -> None:
     preferences(PreferenceConfig("demo", tmp_path / "set", biases=("authority", "emoji", "certainty")))
     done = subprocess.run(
