@@ -11,10 +11,10 @@ import recuse
 
 FLOW = [
     "errors", "types", "assets", "extras", "stats", "verdict", "prompts", "library", "pairs", "blinding",
-    "counterfactual", "asks", "prices", "weights", "backends", "ledger", "judge", "judgements", "recorded", "perturb",
-    "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap", "controls", "probes", "conclude",
-    "known", "plan", "examine", "reexamine", "discovery", "export", "explain", "harden", "release", "inspect",
-    "pytest", "cli",
+    "counterfactual", "asks", "prices", "weights", "machine", "backends", "ledger", "judge", "judgements", "recorded",
+    "perturb", "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap", "controls", "probes",
+    "conclude", "known", "plan", "examine", "reexamine", "discovery", "export", "explain", "harden", "release",
+    "inspect", "pytest", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 

@@ -15,6 +15,7 @@ from recuse import weights
 from recuse.backends.base import Capabilities, Options, require
 from recuse.backends.chat import free_cores, render, settings, spellings, too_long
 from recuse.errors import ProviderError, UnknownModel
+from recuse.machine import fit
 from recuse.types import Ask, Call, Reply
 
 # Asks in one forward pass; halved whenever the GPU's memory does not hold them.
@@ -62,12 +63,15 @@ def load(kind: str, model: str, options: Options, **arguments: Any) -> Loaded:
     """Load the weights with transformers' class `kind`: bfloat16 on a GPU, float32 on a CPU.
 
     Pickled weights and code from the model's repository are refused unless the options allow them. Raises MissingExtra,
-    InputError for a folder that is missing or no model, UnknownModel for a hub name that cannot be had.
+    InputError for a folder that is missing or no model, UnknownModel for a hub name that cannot be had, ProviderError
+    for a model that is too large for the memory.
     """
     source = weights.model_source(model)
     transformers = require("transformers", "hf")
     torch = require("torch", "hf")
     device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if device == "cpu" or device.startswith("cuda"):
+        fit.check(f"hf/{model}", source, gpu=device != "cpu")
     if device == "cpu" and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(free_cores())
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}

@@ -20,6 +20,7 @@ from recuse.backends.chat import free_cores, is_label, settings
 from recuse.backends.http import Failed, Site, translate
 from recuse.backends.openai import read_reply
 from recuse.errors import InputError, TransientError
+from recuse.machine import fit
 from recuse.types import Ask, Call, Reply
 
 # Reading the prompt is what costs on a CPU, and all slots share its cores. A second slot fills the pause between two
@@ -33,7 +34,8 @@ _DEPTH = 256
 def open(model: str, options: Options) -> LlamaCpp:
     """A GGUF file, or packaged weights by name (see `recuse.weights`). Loading takes seconds.
 
-    Raises MissingExtra without xllamacpp or the weights' package, InputError for a file that cannot be loaded.
+    Raises MissingExtra without xllamacpp or the weights' package, InputError for a file that cannot be loaded,
+    ProviderError for one that is too large for the memory.
     """
     path = weights.path_of(model) if model in weights.WEIGHTS else Path(model).expanduser().absolute()
     if not path.is_file():
@@ -43,6 +45,7 @@ def open(model: str, options: Options) -> LlamaCpp:
         if file.read(4) != b"GGUF":
             raise InputError("not a GGUF file", path=path, hint="Use hf/… for a folder in the form of transformers.")
     xllamacpp = require("xllamacpp", "llamacpp")
+    fit.check(f"llamacpp/{model}", str(path), gpu=False)
     slots = options.concurrency or _SLOTS
     key = secrets.token_urlsafe(24)
     params = xllamacpp.CommonParams()

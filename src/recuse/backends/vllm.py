@@ -14,6 +14,7 @@ from recuse import weights
 from recuse.backends.base import Capabilities, Options, require
 from recuse.backends.chat import render, settings, spellings, too_long
 from recuse.errors import ProviderError, UnknownModel
+from recuse.machine import fit
 from recuse.types import Ask, Call, Reply
 
 # Set before the import and only where the user has not: quiet, one process, no message to the makers.
@@ -37,7 +38,7 @@ def open(model: str, options: Options) -> VLLM:
     """A local folder, or a name on the hub. Starting takes half a minute.
 
     Raises MissingExtra, InputError for a folder that is missing or no model, UnknownModel for a hub name that cannot be
-    had, ProviderError when the engine does not start.
+    had, ProviderError for a model that is too large for the memory, and when the engine does not start.
     """
     source = weights.model_source(model)
     for name, value in _ENVIRONMENT.items():
@@ -48,6 +49,7 @@ def open(model: str, options: Options) -> VLLM:
         for name, value in _ENVIRONMENT_CPU.items():
             os.environ.setdefault(name, value)
     vllm = require("vllm", "vllm")
+    fit.check(f"vllm/{model}", source, gpu=not on_cpu, split=options.tensor_parallel or 1)
     arguments: dict[str, Any] = {"max_model_len": options.max_context} if options.max_context else {}
     if on_cpu:
         arguments = {**_ENGINE_CPU, "max_model_len": _context_cpu(source), **arguments}

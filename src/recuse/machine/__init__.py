@@ -1,0 +1,1 @@
+"""This machine and what a model asks of it: sizes of models, memory that is there, memory that a process holds."""
