@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
@@ -90,6 +91,35 @@ def test_both_orders_share_everything_up_to_the_first_answer(name):
     assert text[shared:].startswith("ONE")
     assert MARKERS["question"] in text[:shared]
     assert text.replace("ONE", "*").replace("TWO", "ONE").replace("*", "TWO") == other
+
+
+ABOUT_PAIRS = (*JUDGES, "listwise", "rewrite", "verify", "extract")
+
+
+@pytest.mark.parametrize("name", [n for n in shipped() if n.partition("/")[0] in ABOUT_PAIRS])
+def test_asks_about_one_pair_share_all_that_a_shipped_prompt_says_they_do(name: str) -> None:
+    prompt = load_prompt(name, kinds=(name.partition("/")[0],))  # type: ignore[arg-type]
+    assert "question" in prompt.shared
+    assert "reference" in prompt.shared or "reference" not in prompt.holes
+    same = {hole: f"SHARED-{hole}" for hole in prompt.shared}
+    one, other = (
+        "\0".join(f"{m.role} {m.content}" for m in prompt.fill(**{**dict.fromkeys(prompt.holes, drawn), **same}))
+        for drawn in ("one", "two")
+    )
+    begins = one[: next(i for i, (x, y) in enumerate(zip(one, other, strict=True)) if x != y)]
+    assert all(text in begins for text in same.values())
+    assert {hole for hole in same if f"SHARED-{hole}" in one} == prompt.shared
+
+
+def test_shared_holes_come_first_where_a_prompt_names_them() -> None:
+    body = "{{question}}{{first}}{{second}}"
+    assert parse_prompt(front(more='shared = ["question"]') + body).shared == {"question"}
+    assert parse_prompt(front() + body).shared == frozenset()  # a prompt of one's own need not say
+    assert parse_prompt(front() + "{{first}}{{second}}{{question}}").shared == frozenset()
+    with pytest.raises(InputError, match=r"'shared': \{\{question\}\} stands behind \{\{first\}\}.*Move it before"):
+        parse_prompt(front(more='shared = ["question"]') + "{{first}}{{second}}{{question}}")
+    with pytest.raises(InputError, match=r"field 'shared': no hole \{\{reference\}\}"):
+        parse_prompt(front(more='shared = ["reference"]') + body)
 
 
 def test_what_a_prompt_declares_is_what_its_words_ask_for():
@@ -240,6 +270,13 @@ def test_the_hash_changes_with_one_byte_and_not_with_line_ends():
     text = front() + "{{first}}\n{{second}}"
     assert parse_prompt(text).hash == parse_prompt(text.replace("\n", "\r\n")).hash
     assert parse_prompt(text).hash != parse_prompt(text + "!").hash
+
+
+def test_replies_that_were_paid_for_stay_found_when_a_prompt_says_what_is_shared() -> None:
+    for body in ("{{question}}{{first}}{{second}}", "shared = ['question']\n{{question}}{{first}}{{second}}"):
+        plain = front(more="max_tokens = 1") + body
+        told = front(more='shared = ["question"]\nmax_tokens = 1') + body
+        assert parse_prompt(told).hash == parse_prompt(plain).hash == hashlib.sha256(plain.encode()).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -24,6 +24,7 @@ from recuse.verdict.spec import Spec
 _HOLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
 _ROLE = re.compile(r"^@(system|user|assistant)[ \t]*$", re.MULTILINE)
 _ROLE_LIKE = re.compile(r"^[ \t]*@\w+[ \t]*:?[ \t]*$", re.MULTILINE)
+_SHARED = re.compile(r"^shared[ \t]*=.*\n", re.MULTILINE)
 _TAG = re.compile(r"<([a-z][a-z0-9_]*)>")
 Kind = Literal["pairwise", "pointwise", "listwise", "rewrite", "verify", "explain", "extract", "merge", "probe"]
 _HOLES = {  # those of a probe are free: the code that sends one knows what it shows
@@ -64,6 +65,7 @@ class _FrontMatter(BaseModel):
     max_tokens: int = 16
     labels: _Labels = _Labels()
     scale: tuple[float, float] | None = None
+    shared: list[str] = []  # holes that hold the same text in all asks about one pair: they come first in the body
     delimiters: list[str] = []  # literal marks around data, beside the XML-like tags, which are found by themselves
     schema_: dict[str, Any] | None = None  # JSON schema of the reply
 
@@ -71,11 +73,12 @@ class _FrontMatter(BaseModel):
 @dataclass(frozen=True)
 class Prompt:
     id: str
-    hash: str  # of the file's bytes
+    hash: str  # of the file's bytes without the line `shared`, which changes nothing that is asked
     kind: Kind
     spec: Spec
     max_tokens: int
     holes: frozenset[str]
+    shared: frozenset[str]  # those that hold the same text in all asks about one pair
     schema: Mapping[str, Any] | None
     _messages: tuple[tuple[str, tuple[str, ...]], ...]  # role, then literal and hole name by turns
     _closers: re.Pattern[str] | None
@@ -147,6 +150,7 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
         raise InputError(
             f"no hole {{{{{min(absent)}}}}}", path=path, hint="Without it the model never sees what it is asked about."
         )
+    _check_shared(head.shared, _HOLE.findall(body), path)
     labels = head.labels
     free = head.kind == "probe"
     if (not free and (labels.third is None) == (head.kind == "listwise")) or (labels.third and labels.tie):
@@ -169,11 +173,12 @@ def parse_prompt(text: str, path: object = "prompt") -> Prompt:
     closers = tags + [re.escape(mark) for mark in head.delimiters]
     return Prompt(
         id=head.id,
-        hash=assets.digest(text.encode()),
+        hash=assets.digest(_hashed(text, head.shared).encode()),
         kind=head.kind,
         spec=spec,
         max_tokens=head.max_tokens,
         holes=holes,
+        shared=frozenset(head.shared),
         schema=head.schema_,
         _messages=tuple(messages),
         _closers=re.compile("|".join(closers), re.IGNORECASE) if closers else None,
@@ -197,6 +202,28 @@ def label_fault(first: str, second: str, tie: str | None) -> tuple[str, str] | N
             return name, f"the label {label!r} is that of {seen[key]} too"
         seen[key] = name
     return None
+
+
+def _hashed(text: str, shared: Sequence[str]) -> str:
+    """What a prompt's hash is of. Keys of the ledger rest on it, so a line that no model is sent leaves it as it is."""
+    return _SHARED.sub("", text, count=1) if shared else text
+
+
+def _check_shared(shared: Sequence[str], holes: Sequence[str], path: object) -> None:
+    """Refuse a shared hole that is not there, or behind one which is not shared: no cache would serve it."""
+    for name in shared:
+        if name not in holes:
+            raise InputError(
+                f"no hole {{{{{name}}}}} in the text", path=path, field="shared", hint="Name those that stand there."
+            )
+    changing = next((i for i, hole in enumerate(holes) if hole not in shared), len(holes))
+    if late := [hole for hole in holes[changing:] if hole in shared and hole not in holes[:changing]]:
+        raise InputError(
+            f"{{{{{late[0]}}}}} stands behind {{{{{holes[changing]}}}}}, which is not shared",
+            path=path,
+            field="shared",
+            hint="Move it before all that changes from ask to ask, or take it out of the list.",
+        )
 
 
 def _check_roles(body: str, path: object, *, before: int) -> None:
