@@ -19,7 +19,7 @@ from recuse.lab.bench import Bench
 from recuse.lab.engines import Engines, Role, Watch
 from recuse.pairs import PairSet
 from recuse.perturb.arms import ORIGINAL
-from recuse.types import Ask, Judgement, Pair
+from recuse.types import Judgement, Pair
 
 
 @dataclass(frozen=True)
@@ -126,11 +126,7 @@ def _masked(pairs: PairSet, texts: Mapping[str, str], blinds: Blinds, *, by: str
 def _ask(
     engines: Engines, room: Room, rival: Rival, asker: Asker, bench: Bench, views: Mapping[str, Sequence[Pair]]
 ) -> tuple[list[Judgement], Effort]:
-    by_pair: dict[str, list[Ask]] = {}
-    for arm, of_arm in views.items():
-        for ask in make_asks(of_arm, asker.design, arm=arm):
-            by_pair.setdefault(ask.pair, []).append(ask)
-    asks = [ask for pair in bench.pairs for ask in sorted(by_pair.get(pair.id, ()), key=lambda a: a.view)]
+    asks = [ask for arm, of_arm in views.items() for ask in make_asks(of_arm, asker.design, arm=arm)]
     answered = engines.ask("judge", asks, phase=f"{rival.id}: judging")
     spec = asker.design.prompt.spec if asker.design.prompt else None
     groups = {pair.id: pair.group for pair in bench.pairs}

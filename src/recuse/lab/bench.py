@@ -125,19 +125,12 @@ class Lab:
         bench.add(done)
 
     def judge(self, bench: Bench, arms: Iterable[str]) -> None:
-        """Have the judge see what the bench has not shown it yet: usable texts of these arms, "original" among them.
-
-        Pair by pair and view by view, so that arms that share a prefix stand side by side.
-        """
+        """Have the judge see what the bench has not shown it yet: usable texts of these arms, "original" among them."""
         seen = {arm: {j.pair for j in bench.judged.get(arm, ())} for arm in arms}
-        by_pair: dict[str, list[Ask]] = {}
+        asks: list[Ask] = []
         for arm in seen:
             shown = bench.pairs if arm == ORIGINAL.id else variants(bench.pairs, bench.rewrites.get(arm, {}))
-            for ask in make_asks((pair for pair in shown if pair.id not in seen[arm]), self.design, arm=arm):
-                by_pair.setdefault(ask.pair, []).append(ask)
-        asks = [
-            ask for pair in bench.pairs for ask in sorted(by_pair.get(pair.id, ()), key=lambda a: (a.view, a.repeat))
-        ]
+            asks += make_asks((pair for pair in shown if pair.id not in seen[arm]), self.design, arm=arm)
         bench.scale = self.design.prompt.spec.scale if self.design.prompt else None
         answered = self.engines.ask("judge", asks, phase=f"{bench.name}: judging")
         for judgement in self._read(bench, answered):

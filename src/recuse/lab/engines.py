@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from recuse.asks import by_prefix
 from recuse.backends import Backend, Capabilities, Options, open_backend
 from recuse.errors import UsageError
 from recuse.judge import Answered, Spend, judge
@@ -62,6 +63,8 @@ def describe_teacher(teacher: Model, judge: Model) -> Described | None:
 @dataclass
 class Engines:
     """`ask` sends asks to one of the models and gives every reply back in the order of the asks.
+
+    They are sent by common beginnings, which most servers read only once.
 
     Of models that hold their weights in this process one is in memory at a time: another is closed first, and opened
     again when its turn comes, once a phase.
@@ -123,13 +126,13 @@ class Engines:
         """Every ask with its reply. Raises Incomplete as `judge` does; what was paid for is in the ledger."""
         if not asks:
             return []
-        spend, model = self.spends[role], self.models[role]
+        spend, model, sent = self.spends[role], self.models[role], by_prefix(asks)
         before, left = spend.done, None
         if self.max_cost is not None:
             left = self.max_cost - (self.cost - spend.cost)
         found: dict[tuple[object, ...], Answered] = {}
         for answer in judge(
-            lambda: asks,
+            lambda: sent,
             self.backend(role),
             self._ledgers[role],
             spend=spend,
