@@ -174,12 +174,13 @@ def _run(config: ExplainConfig, as_json: bool, quiet: bool) -> int:
 
 def _print(result: ExplainResult, as_json: bool, quiet: bool) -> None:
     if as_json:
-        from recuse.explain.report import explained_text
+        from recuse.explain.report import report_of
+        from recuse.report.explained_json import explained_text
 
-        typer.echo(explained_text(result).rstrip("\n"))
+        typer.echo(explained_text(report_of(result)), nl=False)
         return
     typer.echo(result.headline)
     if not quiet:
         if result.paragraph:
             typer.echo(f"\nFor the judge's prompt:\n{result.paragraph}\n")
-        typer.echo(f"Report: {result.folder / 'report.md'}")
+        typer.echo(f"Report: {result.folder / 'report.html'}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -148,17 +147,18 @@ def _told(said: dict[str, Any]) -> str:
 
 
 def _print(result: HardenResult, as_json: bool, quiet: bool) -> None:
-    if as_json:
-        from recuse.harden.report import findings_json
+    from recuse.harden.report import report_of
+    from recuse.report.hardened import summary
+    from recuse.report.hardened_json import hardened_text
 
-        typer.echo(json.dumps(findings_json(result), indent=2, allow_nan=False))
+    report = report_of(result)
+    if as_json:
+        typer.echo(hardened_text(report), nl=False)
         return
     lines = [result.headline]
     if not quiet:
-        from recuse.harden.report import summary
-
-        lines += [f"{id}: {said}." for id, said in summary(result).items()]
-        lines.append(f"Report: {result.folder / 'report.md'}")
+        lines += [f"{id}: {said}." for id, said in summary(report).items()]
+        lines.append(f"Report: {result.folder / 'report.html'}")
         if result.judge_folder is not None:
             lines.append(f"Judge: {result.judge_folder}")
     typer.echo("\n".join(lines))

@@ -16,7 +16,7 @@ _FORMS = ("html", "md", "json", "junit")
 def report(
     run: Annotated[
         Path,
-        typer.Argument(metavar="RUN", help="The folder of a finished audit, discovery or probe.", show_default=False),
+        typer.Argument(metavar="RUN", help="The folder of a finished run of any kind.", show_default=False),
     ],
     format: Annotated[str, typer.Option("--format", metavar="FORM", help="html, md, json or junit.")] = "html",
     out: Annotated[

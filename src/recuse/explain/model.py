@@ -141,7 +141,7 @@ def _finding(pull: Pull) -> Finding:
         said.estimate, said.interval, said.n, said.groups, said.pvalue, said.method, said.reason,
         details={
             "unit": "log odds of an error for a standard deviation of the difference", "sd": pull.sd, "q": pull.q,
-            "found": pull.found, "alone": alone.estimate, "alone_interval": alone.interval, "vif": pull.vif,
-            "people_more": pull.people_more, "differ": pull.differ,
+            "found": pull.found, "alone": alone.estimate, "alone_interval": alone.interval,
+            "alone_reason": alone.reason, "vif": pull.vif, "people_more": pull.people_more, "differ": pull.differ,
         },
     )  # fmt: skip

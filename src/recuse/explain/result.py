@@ -49,7 +49,7 @@ class ExplainResult:
     reader: ReaderFault | None  # None: the verdicts have one reading
     model: ErrorModel | None  # None: the texts are not known
     injected: Injected | None  # None: no judge was asked
-    themes: Themes | None
+    themes: Themes
     theme_names: Sequence[str]  # pairs of the documents of the themes, by place
     reasons: str  # where the explanations are from
     crossed: tuple[Cell, ...]

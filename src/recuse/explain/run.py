@@ -246,7 +246,10 @@ def _unproven(model: ErrorModel | None, confirmed: Sequence[Confirmed]) -> tuple
 
 
 def _write(folder: RunFolder, result: ExplainResult) -> ExplainResult:
-    from recuse.explain.report import explained_html, explained_markdown, explained_text
+    from recuse.explain.report import report_of
+    from recuse.report.explained_html import explained_html
+    from recuse.report.explained_json import explained_text
+    from recuse.report.explained_markdown import explained_markdown
 
     config = folder.record(
         versions={"python": platform.python_version(),
@@ -257,7 +260,8 @@ def _write(folder: RunFolder, result: ExplainResult) -> ExplainResult:
         (folder.path / FILE).unlink(missing_ok=True)
     else:
         folder.write(FILE, recommendation(result.paragraph, judge=result.judge))
-    folder.write("report.md", explained_markdown(result))
-    folder.write("report.html", explained_html(result))
-    folder.write("findings.json", explained_text(result))  # last: its existence means that the folder is complete
+    report = report_of(result)
+    folder.write("report.md", explained_markdown(report))
+    folder.write("report.html", explained_html(report))
+    folder.write("findings.json", explained_text(report))  # last: its existence means that the folder is complete
     return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import threading
 import time
@@ -160,7 +159,10 @@ def _notes(plan: HardenPlan, room: Room, bench: Bench) -> tuple[str, ...]:
 
 
 def _write(run: RunFolder, result: HardenResult) -> None:
-    from recuse.harden.report import findings_json, markdown
+    from recuse.harden.report import report_of
+    from recuse.report.hardened_html import hardened_html
+    from recuse.report.hardened_json import hardened_text
+    from recuse.report.hardened_markdown import hardened_markdown
 
     if result.decided.winner is None:
         withdraw_judge(run)
@@ -168,8 +170,10 @@ def _write(run: RunFolder, result: HardenResult) -> None:
         winner = next(v for v in result.decided.verdicts if v.id == result.decided.winner)
         rival = next(r for r in result.plan.rivals if r.id == winner.id)
         write_judge(run, rival, _evidence(result, winner))
-    run.write("report.md", markdown(result))
-    run.write("findings.json", json.dumps(findings_json(result), indent=2, allow_nan=False) + "\n")  # last: it is whole
+    report = report_of(result)
+    run.write("report.md", hardened_markdown(report))
+    run.write("report.html", hardened_html(report))
+    run.write("findings.json", hardened_text(report))  # last: its existence means that the folder is complete
 
 
 def _evidence(result: HardenResult, winner: Verdict) -> dict[str, Any]:

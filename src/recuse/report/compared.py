@@ -13,6 +13,8 @@ from recuse import stats
 from recuse.errors import InputError, UsageError
 from recuse.report.case import UNTOUCHED
 from recuse.report.discovered import DiscoverResult
+from recuse.report.explained import ExplainReport
+from recuse.report.hardened import HardenReport
 from recuse.report.probed import ProbeResult
 from recuse.report.read import Result, read_result
 from recuse.report.result import AuditResult
@@ -48,6 +50,15 @@ class Compared:
     notes: tuple[str, ...]
 
 
+_KINDS: Mapping[type, str] = {
+    AuditResult: "an audit",
+    DiscoverResult: "a discovery",
+    ProbeResult: "a probe",
+    HardenReport: "a comparison of judges",
+    ExplainReport: "an explanation",
+}
+
+
 def compare(first: Path, second: Path) -> Compared:
     """Raises UsageError for runs of two kinds, and as `read_result` does."""
     results = [read_result(folder) for folder in (first, second)]
@@ -67,9 +78,7 @@ def compare(first: Path, second: Path) -> Compared:
 
 
 def _kind(result: Result) -> str:
-    if isinstance(result, AuditResult):
-        return "an audit"
-    return "a discovery" if isinstance(result, DiscoverResult) else "a probe"
+    return _KINDS[type(result)]
 
 
 def _findings(result: Result) -> Sequence[Finding]:
@@ -194,7 +203,7 @@ def _notes(results: Sequence[Result], rows: Sequence[Row], shared: int) -> Itera
             f"Differences are paired, on what both runs judged of {shared:,} shared pairs; intervals and p are not "
             "corrected for how many there are."
         )
-    elif isinstance(results[0], ProbeResult | DiscoverResult):
+    elif not isinstance(results[0], AuditResult):
         yield "The two stand side by side: runs of this kind keep no verdicts by pair that could be paired."
     else:
         yield "The two stand side by side: no pair was judged in both."

@@ -33,7 +33,7 @@ def cases_section(result: AuditResult) -> str:
         *(f"<p>{sentence}</p>" for sentence in _said(result.cases, total, limit, short)),
         _filters(cases),
         f'<p id="case-count" role="status">{_count(min(_FIRST, len(cases)), len(cases))}</p>',
-        '<ol id="case-list">\n' + "\n".join(f"<li>{_case(case)}</li>" for case in cases[:_FIRST]) + "\n</ol>",
+        '<ol id="case-list">\n' + "\n".join(f"<li>{case_html(case)}</li>" for case in cases[:_FIRST]) + "\n</ol>",
         '<nav id="case-pages" aria-label="Pages of cases" hidden><button type="button">Previous cases</button> '
         '<button type="button">Next cases</button></nav>',
         data(_plain(cases), "case-data"),
@@ -181,8 +181,8 @@ def _select(name: str, label: str, options: Sequence[tuple[str, str, int]]) -> s
     )
 
 
-def _case(case: Case) -> str:
-    """The same elements as the script makes."""
+def case_html(case: Case, *, more: str = "") -> str:
+    """The same elements as the script makes. `more`: HTML at its end."""
     about = " · ".join(part for part in (case.pair, case.domain, "" if case.arm == UNTOUCHED else case.arm) if part)
     begin = (case.question or "").replace("\n", " ")[:_BEGIN]
     summary = (
@@ -198,6 +198,7 @@ def _case(case: Case) -> str:
         else "",
         _verdicts(case),
         _replies(case),
+        more,
     ]
     return folded(summary, "\n".join(part for part in told if part), kind="case")
 

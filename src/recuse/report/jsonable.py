@@ -44,6 +44,8 @@ Of a probe (`recuse/data/probe.schema.json`), with findings as above, their "out
                 "names": [...]},
      "notes": [str, ...], "usage": {...}, "config": {...}}
 
+Of explanations and of comparisons of judges: see `explained_json` and `hardened_json`.
+
 Numbers are not rounded and always finite. Keys keep this order. Fields may be added within schema 1, never changed.
 """
 
@@ -72,13 +74,13 @@ def findings_json(result: AuditResult) -> dict[str, Any]:
         "pairs": result.pairs,
         "prompt": result.prompt,
         "looks": result.looks,
-        "findings": [_finding(f) for f in result.findings],
+        "findings": [finding_json(f) for f in result.findings],
         "notes": result.notes,
         "usage": result.usage,
         "gate": {"name": result.gate_name, "tolerances": result.gate},
     }
-    plain: dict[str, Any] = _plain(content, "result")
-    return plain
+    made: dict[str, Any] = plain(content, "result")
+    return made
 
 
 def findings_text(result: AuditResult) -> str:
@@ -93,11 +95,11 @@ def discovered_json(result: DiscoverResult) -> dict[str, Any]:
         "kind": "discovery",
         **{name: getattr(result, name) for name in ("headline", "judge", "teacher", "pairs", "prompt", "level")},
         "candidates": [_candidate(c) for c in result.candidates],
-        "findings": [_finding(f) for f in result.findings],
+        "findings": [finding_json(f) for f in result.findings],
         **{name: getattr(result, name) for name in ("rounds", "limits", "notes", "usage", "config")},
     }
-    plain: dict[str, Any] = _plain(content, "result")
-    return plain
+    made: dict[str, Any] = plain(content, "result")
+    return made
 
 
 def discovered_text(result: DiscoverResult) -> str:
@@ -111,11 +113,11 @@ def probed_json(result: ProbeResult) -> dict[str, Any]:
         "schema": 1,
         "kind": "probe",
         **{name: getattr(result, name) for name in ("headline", "found", "model", "plan", "level")},
-        "findings": [_finding(f) for f in result.findings],
+        "findings": [finding_json(f) for f in result.findings],
         **{name: getattr(result, name) for name in ("tables", "notes", "usage", "config")},
     }
-    plain: dict[str, Any] = _plain(content, "result")
-    return plain
+    made: dict[str, Any] = plain(content, "result")
+    return made
 
 
 def probed_text(result: ProbeResult) -> str:
@@ -127,18 +129,27 @@ def _candidate(found: Found) -> dict[str, Any]:
     shown = {field.name: getattr(found, field.name) for field in fields(found)}
     return {
         **shown,
-        "findings": [_finding(f) for f in found.findings],
+        "findings": [finding_json(f) for f in found.findings],
         "examples": [{field.name: getattr(e, field.name) for field in fields(Worked)} for e in found.examples],
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """The fields of a finding, their values as they are."""
     names = ("id", "title", "estimate", "interval", "n", "groups", "p", "tolerance", "outcome", "method", "reason",
              "bounds", "details")  # fmt: skip
     return {name: getattr(finding, name) for name in names}
 
 
-def _plain(value: object, where: str) -> Any:
+def read_finding(row: Mapping[str, Any]) -> Finding:
+    """What `finding_json` made; other fields are passed over."""
+    spans = {name: row[name] and tuple(row[name]) for name in ("interval", "bounds", "tolerance")}
+    names = {field.name for field in fields(Finding)}
+    return Finding(**{**{name: value for name, value in row.items() if name in names}, **spans})
+
+
+def plain(value: object, where: str) -> Any:
+    """`value` as JSON holds it. Raises ValueError for what is not finite, TypeError for what JSON cannot hold."""
     if hasattr(value, "tolist"):  # numpy scalars and arrays, without importing numpy
         value = value.tolist()
     if value is None or isinstance(value, bool | int | str):
@@ -148,7 +159,7 @@ def _plain(value: object, where: str) -> Any:
             raise ValueError(f"{where} is {value}; write None and a reason instead.")
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, f"{where}.{key}") for key, item in value.items()}
+        return {str(key): plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
     raise TypeError(f"{where} is a {type(value).__name__}, which JSON cannot hold.")

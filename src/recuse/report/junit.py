@@ -8,18 +8,28 @@ from collections.abc import Mapping, Sequence
 
 from recuse.report import text
 from recuse.report.discovered import DiscoverResult
+from recuse.report.explained import ExplainReport
+from recuse.report.hardened import HardenReport
 from recuse.report.probed import ProbeResult
+from recuse.report.read import Result
 from recuse.report.result import AuditResult
 from recuse.types import Finding
 
 _NO_XML = re.compile("[\ufffe\uffff]")  # no character of XML 1.0; control characters are shown by `visible`
+_KINDS: Mapping[type, str] = {
+    AuditResult: "audit",
+    DiscoverResult: "discovery",
+    ProbeResult: "probe",
+    HardenReport: "comparison",
+    ExplainReport: "explanation",
+}
 _TAGS: Mapping[str, str] = {"recuse": "failure", "inconclusive": "error"}
 
 
-def junit(result: AuditResult | DiscoverResult | ProbeResult) -> str:
+def junit(result: Result) -> str:
     """One testcase a primary of an audit: a failure where it says recuse, an error where it is inconclusive. Findings
-    that decide nothing, those of discoveries and probes among them, are testcases that pass and say their numbers."""
-    kind = {AuditResult: "audit", DiscoverResult: "discovery", ProbeResult: "probe"}[type(result)]
+    that decide nothing, all those of other kinds of run, are testcases that pass and say their numbers."""
+    kind = _KINDS[type(result)]
     findings = result.primaries if isinstance(result, AuditResult) else _every(result)
     outcomes = [f.outcome or "" for f in findings]
     totals = {
@@ -41,8 +51,8 @@ def junit(result: AuditResult | DiscoverResult | ProbeResult) -> str:
     return xml.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _every(result: DiscoverResult | ProbeResult) -> Sequence[Finding]:
-    if isinstance(result, ProbeResult):
+def _every(result: Result) -> Sequence[Finding]:
+    if not isinstance(result, DiscoverResult):
         return result.findings
     return [*(f for found in result.candidates for f in found.findings), *result.findings]
 

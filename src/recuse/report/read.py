@@ -1,7 +1,7 @@
 """A finished run read back as what its report is made from: no model is asked, and no number is computed again.
 
 Of an audit, findings.json and run.toml hold all but the cases, which `casefile` reads from the run's verdicts and its
-ledger; of a discovery or a probe, findings.json holds everything.
+ledger; of every other kind, findings.json holds everything.
 """
 
 from __future__ import annotations
@@ -16,11 +16,16 @@ from typing import Any
 from recuse.errors import InputError, UsageError
 from recuse.report.casefile import read_cases
 from recuse.report.discovered import DiscoverResult, Found, Worked
+from recuse.report.explained import ExplainReport
+from recuse.report.explained_json import read_explained
+from recuse.report.hardened import HardenReport
+from recuse.report.hardened_json import read_hardened
+from recuse.report.jsonable import read_finding
 from recuse.report.probed import ProbeResult
 from recuse.report.result import AuditResult
 from recuse.types import Finding
 
-Result = AuditResult | DiscoverResult | ProbeResult
+Result = AuditResult | DiscoverResult | ProbeResult | HardenReport | ExplainReport
 _HINT = "Run the command of the run again: it asks for nothing that its ledger holds, and writes its files anew."
 
 
@@ -83,17 +88,13 @@ _READ: Mapping[str, Callable[[Mapping[str, Any], Path], Result]] = {
     "audit": _audit,
     "discovery": _discovery,
     "probe": _probe,
+    "harden": read_hardened,
+    "explain": read_explained,
 }
 
 
 def _findings(rows: list[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    return tuple(map(_finding, rows))
-
-
-def _finding(row: Mapping[str, Any]) -> Finding:
-    spans = {name: row[name] and tuple(row[name]) for name in ("interval", "bounds", "tolerance")}
-    names = {field.name for field in fields(Finding)}
-    return Finding(**{**{name: value for name, value in row.items() if name in names}, **spans})
+    return tuple(map(read_finding, rows))
 
 
 def _config(path: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from recuse.report import text
@@ -15,19 +15,26 @@ _STEPS = (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0, 20.0, 25.0, 50.0,
 
 
 def forest(
-    findings: Sequence[Finding], *, name: str, title: str, scale: Scale | None = None, band: str = "tolerance"
+    findings: Sequence[Finding],
+    *,
+    name: str,
+    title: str,
+    scale: Scale | None = None,
+    band: str = "tolerance",
+    said: Mapping[str, str] | None = None,
 ) -> str:
     """Estimate (mark), interval (bar), limits over all completions (whisker) and tolerance (band) of each finding.
 
     Fractions share an axis from 0 to 1, differences one from -1 to 1; anything wider has an axis of its own. The ends
     of a tolerance count too, so that its band is seen whole. A given `scale` is shared by all, and has a line at zero.
-    `band` says in words what the band is. `name` makes ids unique in the page. The description
-    repeats the plot in words.
+    `band` says in words what the band is, `said` by finding id what an outcome is called, where not by its own name.
+    `name` makes ids unique in the page. The description repeats the plot in words.
     """
-    words = ". ".join(_words(f, band) for f in findings) + "."
-    panels: dict[Scale, list[Finding]] = {}
-    for finding in findings:
-        panels.setdefault(scale or _scale(finding), []).append(finding)
+    told = [_words(f, band, (said or {}).get(f.id, f.outcome)) for f in findings]
+    words = ". ".join(told) + "."
+    panels: dict[Scale, list[tuple[Finding, str]]] = {}
+    for row in zip(findings, told, strict=True):
+        panels.setdefault(scale or _scale(row[0]), []).append(row)
     parts, y = [], 0
     for span, panel in panels.items():
         bottom = y + _ROW * len(panel)
@@ -35,7 +42,7 @@ def forest(
         if scale:
             x = x_of(0.0, span)
             parts.append(f'<line class="zero" x1="{x}" x2="{x}" y1="{y + 18}" y2="{bottom}"/>')
-        parts += [_row(f, span, y + i * _ROW, band) for i, f in enumerate(panel)]
+        parts += [_row(f, span, y + i * _ROW, of_it) for i, (f, of_it) in enumerate(panel)]
         y = bottom + AXIS
     return frame(parts, name=name, title=title, words=words, height=y)
 
@@ -51,10 +58,10 @@ def effect_scale(findings: Sequence[Finding]) -> Scale:
     return -2 * _STEPS[-1], 2 * _STEPS[-1]
 
 
-def _words(finding: Finding, band: str) -> str:
+def _words(finding: Finding, band: str, outcome: str | None) -> str:
     allowed = text.tolerance(finding)
     said = f"{finding.title}: {text.estimate(finding)}"
-    return said + (f", {band} {allowed}" if allowed else "") + (f", {finding.outcome}" if finding.outcome else "")
+    return said + (f", {band} {allowed}" if allowed else "") + (f", {outcome}" if outcome else "")
 
 
 def _scale(finding: Finding) -> Scale:
@@ -69,7 +76,7 @@ def _scale(finding: Finding) -> Scale:
     return min(0.0, low // step * step), max(0.0, -(-high // step) * step)
 
 
-def _row(finding: Finding, scale: Scale, top: int, band: str) -> str:
+def _row(finding: Finding, scale: Scale, top: int, words: str) -> str:
     y = top + 30
     parts = [label(finding.title, top + 13)]
     if finding.estimate is None:
@@ -87,7 +94,7 @@ def _row(finding: Finding, scale: Scale, top: int, band: str) -> str:
     if finding.interval:
         parts.append(line("bar", *finding.interval, y, scale))
     parts.append(_mark(finding, x_of(finding.estimate, scale), y))
-    return f"<g><title>{safe(_words(finding, band), 300)}</title>{''.join(parts)}</g>"
+    return f"<g><title>{safe(words, 300)}</title>{''.join(parts)}</g>"
 
 
 def _mark(finding: Finding, x: str, y: int) -> str:
