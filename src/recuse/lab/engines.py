@@ -12,9 +12,10 @@ from typing import Literal
 
 from recuse.asks import by_prefix
 from recuse.backends import Backend, Capabilities, Options, open_backend
-from recuse.errors import UsageError
+from recuse.errors import ProviderError, UsageError
 from recuse.judge import Answered, Spend, judge
 from recuse.ledger import Ledger
+from recuse.machine import fit, memory
 from recuse.prices import Price
 from recuse.types import Ask, Call, Reply
 
@@ -67,7 +68,8 @@ class Engines:
     They are sent by common beginnings, which most servers read only once.
 
     Of models that hold their weights in this process one is in memory at a time: another is closed first, and opened
-    again when its turn comes, once a phase.
+    again when its turn comes, once a phase. What a closed one gives back is measured; where that is less than its
+    weights, `notes` says so.
     """
 
     models: dict[Role, Model]
@@ -79,6 +81,7 @@ class Engines:
     lent: dict[Role, Path] = field(default_factory=dict)  # ledgers of other runs: read first, and left as they are
     spends: dict[Role, Spend] = field(default_factory=lambda: {role: Spend() for role in LEDGERS})
     opened: int = 0  # how often a model was loaded
+    notes: list[str] = field(default_factory=list)
     _open: dict[Role, Backend] = field(default_factory=dict)
     _stack: ExitStack = field(default_factory=ExitStack)
     _ledgers: dict[Role, Ledger] = field(default_factory=dict)
@@ -107,16 +110,29 @@ class Engines:
         self._open[role] = backend
 
     def backend(self, role: Role) -> Backend:
-        """The backend of a role, alone in memory where it must be."""
+        """The backend of a role, alone in memory where it must be.
+
+        Raises ProviderError where another one that was closed still holds the memory that this one needs.
+        """
         if role not in self._open:
+            left = ""
             for other in list(self._open):
                 if same(self.models[other], self.models[role]):
                     return self._open[other]
                 if heavy(self.models[other].name) and heavy(self.models[role].name):
-                    self._open.pop(other).close()
-            self._open[role] = open_backend(self.models[role].name, self.models[role].options)
+                    left = self._close(other) or left
+            self._open[role] = _opened(self.models[role], left)
             self.opened += 1
         return self._open[role]
+
+    def _close(self, role: Role) -> str:
+        """Close a model; what it kept of the memory for its weights, as a sentence, empty where that is nothing."""
+        model, before = self.models[role], memory.held()
+        self._open.pop(role).close()
+        left = fit.kept(model.name, gpu=_on_gpu(model), before=before, after=memory.held())
+        if left and left not in self.notes:
+            self.notes.append(left)
+        return left
 
     @property
     def cost(self) -> float:
@@ -161,6 +177,24 @@ class _Lent(Ledger):
 def heavy(name: str) -> bool:
     """Whether a model of this name holds its weights in this process."""
     return name.partition("/")[0] in _HEAVY
+
+
+def _opened(model: Model, left: str) -> Backend:
+    """Open a model after another one, which kept what `left` says. Raises ProviderError that says this too."""
+    name, options = model.name, model.options
+    try:
+        if left:
+            split = options.tensor_parallel or 1
+            fit.check(name, fit.located(name), gpu=_on_gpu(model), split=split, left=left)
+        return open_backend(name, options)
+    except ProviderError as error:
+        if not left:
+            raise
+        raise ProviderError(f"{left} {error}") from None
+
+
+def _on_gpu(model: Model) -> bool:
+    return not model.name.startswith("llamacpp/") and memory.on_gpu(model.options.device)
 
 
 def _identity(ask: Ask) -> tuple[object, ...]:
