@@ -240,9 +240,9 @@ def test_a_held_out_question_stays_out_in_another_file_with_other_answers_other_
     discovery: Path, tmp_path: Path
 ) -> None:
     parts = split(PAIRS)
-    held, free = parts.test[0], parts.discovery[0]
+    (held, also), free = parts.test[:2], parts.discovery[0]
     questions_ = {
-        "same": f"  {str(held.prompt).upper()} ", "near": f"{held.prompt} !", "sibling": "What has the group of it?",
+        "same": f"  {str(held.prompt).upper()} ", "near": f"{also.prompt} !", "sibling": "What has the group of it?",
         "free": str(free.prompt), "new": "Which of the two is a fruit, an apple or a spoon?",
     }  # fmt: skip
     groups = {"same": "s", "near": "n", "sibling": "s", "free": "f", "new": "w"}

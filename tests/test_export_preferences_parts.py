@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from recuse.errors import InputError, UsageError
-from recuse.export.apart import Apart, benchmark, families, left_out, near, question_key
+from recuse.export.alike import alike, near
+from recuse.export.apart import Apart, benchmark, families, left_out, question_key
 from recuse.export.dealing import Dealt, deal_out, gist
 from recuse.export.mixing import amounts, evenly, for_test, mixed
 from recuse.lab.bench import Bench
@@ -57,9 +58,36 @@ def test_a_held_out_question_takes_its_whole_family_along_and_every_pair_is_coun
     ]
     one = Apart("first", "test", ("WHAT is  dew?",), frozenset({question_key("what is dew?")}), frozenset({"d"}))
     two = Apart("second", "benchmark", ("Name the seven hills of Rome in order of height, today!",), frozenset())
-    kept, told = left_out(pairs, [one, two, one])
+    _, kept, told = left_out(pairs, [one, two, one])
     assert [p.id for p in kept] == ["e"]
     assert [(left.name, left.same, left.near) for left in told] == [("first", 3, 0), ("second", 0, 1), ("first", 0, 0)]
+
+
+LONG = "The seven hills of Rome are listed in the older guides by height, and the Quirinal comes first there"
+
+
+def test_nearly_the_same_question_or_long_answer_joins_families_and_a_short_answer_does_not() -> None:
+    pairs = [
+        Pair("a", "Name the seven hills of Rome in order of height today", "x", "y", "g1"),
+        Pair("b", "name the seven hills of Rome, in order of height, today!", "x", "y", "g2"),
+        Pair("c", "Which hill?", LONG, "No.", "g3"),
+        Pair("d", "What do the guides say?", "No.", f"{LONG}.", "g4"),
+        Pair("e", "Is it so?", "No.", "Yes.", "g5"),
+    ]
+    home = families(pairs)
+    assert home["a"] == home["b"] != home["c"]
+    assert home["c"] == home["d"]
+    assert len(set(home.values())) == 3
+    assert home["a"] == "group g1"  # not after a text, so that a split stays as it was where nothing is near
+    assert families(pairs[::-1]) == home
+
+
+def test_a_pair_whose_long_answer_is_held_out_stays_out_under_another_question() -> None:
+    pairs = [Pair("a", "Which?", f"{LONG}!", "No.", "g1"), Pair("b", "Why?", "No.", "Yes.", "g2")]
+    held = Apart("run", "all pairs of an audit", (), frozenset(), answers=(LONG, "No."), unread=3)
+    _, kept, (left,) = left_out(pairs, [held])
+    assert [p.id for p in kept] == ["b"]
+    assert (left.same, left.near, left.unread) == (0, 1, 3)
 
 
 def test_questions_that_share_few_words_are_not_near_and_marks_without_words_are_no_fault() -> None:
@@ -81,6 +109,26 @@ def test_near_ones_are_those_that_a_cosine_by_hand_finds() -> None:
     assert near({"alpha beta gamma"}, {"alpha beta delta"}, least=cosine + 1e-6) == set()
 
 
+@pytest.mark.parametrize("least", [0.4, 0.7, 0.9])
+def test_leaving_comparisons_out_loses_no_pair_of_texts_that_comparing_all_finds(least: float) -> None:
+    import random
+
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    rng = random.Random(3)
+    words = [f"w{int(rng.paretovariate(0.7))}" for _ in range(4000)]  # few are common and many rare, as in a language
+    texts = [" ".join(rng.choices(words, k=rng.randint(1, 25))) for _ in range(300)]
+    texts += [" ".join(w for w in text.split() if rng.random() < 0.93) or "w1" for text in texts]
+    vectors = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b").fit_transform(texts)
+    cosines = (vectors @ vectors.T).toarray()
+    every = [(i, j) for i in range(600) for j in range(i + 1, 600) if cosines[i, j] >= least]
+    assert len(every) > 30
+    assert alike(texts, least=least) == every
+    assert near(texts[:300], texts[300:], least=least) == {texts[i] for i, j in every if i < 300 <= j} | (
+        set(texts[:300]) & set(texts[300:])
+    )
+
+
 def test_a_benchmark_gives_its_questions_in_any_form_ties_and_conversations_included(tmp_path: Path) -> None:
     rows: dict[str, list[dict[str, object]]] = {
         "judgebench.jsonl": [
@@ -95,6 +143,11 @@ def test_a_benchmark_gives_its_questions_in_any_form_ties_and_conversations_incl
         found = benchmark(tmp_path / name)
         assert (found.name, found.questions) == (name, ("q one", "q tie"))
         assert found.keys == {question_key("Q  one"), question_key("q TIE")}
+
+
+def test_a_benchmark_of_pairs_gives_its_long_answers_too(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text(json.dumps({"prompt": "q", "chosen": LONG, "rejected": "No."}) + "\n")
+    assert benchmark(tmp_path / "b.jsonl").answers == (LONG,)
 
 
 @pytest.mark.parametrize(
@@ -282,5 +335,5 @@ def test_a_conversation_is_compared_by_all_of_its_turns() -> None:
     talk = Pair("t", (Message("user", "hi"), Message("assistant", "yes?"), Message("user", "why")), "r", "w", "g")
     alone = pair("u", "why", "h")
     one = Apart("b", "benchmark", (), frozenset({question_key("why")}))
-    kept, _ = left_out([talk, alone], [one])
+    _, kept, _ = left_out([talk, alone], [one])
     assert [p.id for p in kept] == ["t"]

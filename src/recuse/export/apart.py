@@ -1,41 +1,45 @@
-"""What must stay out of a set for training: pairs whose question stands in a held-out part or in a benchmark.
+"""What must stay out of a set for training: pairs whose question or answer stands in a held-out part or a benchmark.
 
-A question is the same where its text is, after NFKC, casefolding and collapsing of white space, and nearly the same by
-TF-IDF over words. Pairs go in families: those that share a group or a question, directly or through others, so that no
-half of a family stays behind.
+A text is the same where it is after NFKC, casefolding and collapsing of white space, and nearly the same as `alike` has
+it. Pairs go in families: those that share a group, or whose questions or answers are the same or nearly so, directly or
+through others, so that no half of a family stays behind.
 """
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recuse.errors import InputError
+from recuse.export.alike import alike, near
 from recuse.pairs.presets import Preset, detect
 from recuse.pairs.readers import read_file
 from recuse.pairs.rows import BadRow, Unusable, prompt
 from recuse.prompts import transcript
 from recuse.types import Pair
 
-NEAR = 0.9  # cosine from which two questions count as nearly the same
-_BLOCK = 500  # questions compared at once with all others
+# Words from which an answer tells where it comes from; without a limit "Yes." and the like make one family of 181 pairs
+# of RewardBench, with it the largest has 27, all of one question.
+_TELLING = 10
 _ASKED = ("question", "prompt", "instruction", "input", "Question")
 
 
 @dataclass(frozen=True)
 class Apart:
-    """Pairs of which nothing may go into a set. `questions` are those whose texts are known, by which near ones are
-    found; `keys` those of all (see `question_key`); `ids` the pairs themselves."""
+    """Pairs of which nothing may go into a set. `questions` and `answers` are those whose texts are known, by which
+    near ones are found; `keys` those of all questions (see `question_key`); `ids` the pairs themselves."""
 
     name: str  # for the card: a run folder's or a file's name, without its path
     what: str  # "validation and test parts", "all pairs of an audit", "benchmark"
     questions: tuple[str, ...]
     keys: frozenset[str]
     ids: frozenset[str] = frozenset()
+    answers: tuple[str, ...] = ()
+    unread: int = 0  # pairs whose texts are not known
 
 
 @dataclass(frozen=True)
@@ -45,17 +49,18 @@ class Left:
     name: str
     what: str
     same: int  # the same pair or question
-    near: int  # nearly the same question
+    near: int  # nearly the same question or answer
+    unread: int = 0  # pairs of the `Apart` whose texts are not known, so that nothing near them was found
 
 
 def question_key(question: str) -> str:
     """20 hex digits of SHA-256 over the normalised text: the group that `load_pairs` gives such a question."""
     text = " ".join(unicodedata.normalize("NFKC", question).casefold().split())
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
 def families(pairs: Sequence[Pair]) -> dict[str, str]:
-    """The family of each pair, by id, named after the first of its groups and questions by alphabet."""
+    """The family of each pair, by id, named after the first of its groups by alphabet."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -64,14 +69,33 @@ def families(pairs: Sequence[Pair]) -> dict[str, str]:
             name = above
         return name
 
-    for pair in pairs:
-        first, second = sorted((root(f"group {pair.group}"), root(f"question {question_key(transcript(pair.prompt))}")))
+    def join(one: str, other: str) -> None:
+        first, second = sorted((root(one), root(other)))
         parent[second] = first
+
+    questions = {pair.id: transcript(pair.prompt) for pair in pairs}
+    for pair in pairs:
+        join(f"group {pair.group}", f"question {question_key(questions[pair.id])}")
+        for answer in telling(pair.chosen, pair.rejected):
+            join(f"group {pair.group}", f"text {question_key(answer)}")
+    for kind, texts in (
+        ("question", set(questions.values())),
+        ("text", {answer for pair in pairs for answer in telling(pair.chosen, pair.rejected)}),
+    ):
+        every = sorted(texts)
+        for i, j in alike(every):
+            join(f"{kind} {question_key(every[i])}", f"{kind} {question_key(every[j])}")
     return {pair.id: root(f"group {pair.group}") for pair in pairs}
 
 
-def left_out(pairs: Sequence[Pair], apart: Sequence[Apart]) -> tuple[list[Pair], list[Left]]:
-    """The pairs that may go in, in their order, and how many may not, for each of `apart`."""
+def telling(*answers: str) -> Iterator[str]:
+    """Those answers that are long enough to tell where they come from."""
+    return (answer for answer in answers if len(answer.split()) >= _TELLING)
+
+
+def left_out(pairs: Sequence[Pair], apart: Sequence[Apart]) -> tuple[dict[str, str], list[Pair], list[Left]]:
+    """The family of each pair by id, the pairs that may go in, in their order, and how many may not, for each of
+    `apart`."""
     home = families(pairs)
     asked = {pair.id: transcript(pair.prompt) for pair in pairs}
     keys = {pair.id: question_key(asked[pair.id]) for pair in pairs}
@@ -80,66 +104,66 @@ def left_out(pairs: Sequence[Pair], apart: Sequence[Apart]) -> tuple[list[Pair],
         same = {home[pair.id] for pair in kept if pair.id in one.ids or keys[pair.id] in one.keys}
         open_ = [pair for pair in kept if home[pair.id] not in same]
         nearly = near({asked[pair.id] for pair in open_}, one.questions)
-        similar = {home[pair.id] for pair in open_ if asked[pair.id] in nearly}
+        copied = near({a for pair in open_ for a in telling(pair.chosen, pair.rejected)}, one.answers)
+        similar = {home[pair.id] for pair in open_ if asked[pair.id] in nearly or {pair.chosen, pair.rejected} & copied}
         left = [pair for pair in open_ if home[pair.id] not in similar]
-        told.append(Left(one.name, one.what, len(kept) - len(open_), len(open_) - len(left)))
+        told.append(Left(one.name, one.what, len(kept) - len(open_), len(open_) - len(left), one.unread))
         kept = left
-    return kept, told
+    return home, kept, told
 
 
-def near(questions: Collection[str], others: Collection[str], *, least: float = NEAR) -> set[str]:
-    """Those of `questions` whose TF-IDF vector (words and pairs of words) has a cosine of `least` with one of
-    `others`."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    mine, theirs = sorted(questions), sorted(set(others))
-    if not mine or not theirs:
-        return set()
-    vectors = TfidfVectorizer(
-        lowercase=True, strip_accents="unicode", sublinear_tf=True, ngram_range=(1, 2), token_pattern=r"(?u)\b\w+\b"
-    )
-    try:
-        matrix = vectors.fit_transform([*mine, *theirs])
-    except ValueError:  # no words anywhere
-        return set()
-    ours, rest = matrix[: len(mine)], matrix[len(mine) :].T.tocsr()
-    found: set[str] = set()
-    for start in range(0, len(mine), _BLOCK):
-        block = mine[start : start + _BLOCK]
-        best = (ours[start : start + _BLOCK] @ rest).max(axis=1).toarray().ravel()
-        found |= {text for text, value in zip(block, best, strict=True) if value >= least - 1e-9}
-    return found
+def apart_of(
+    name: str,
+    what: str,
+    pairs: Iterable[Pair],
+    *,
+    ids: frozenset[str] = frozenset(),
+    keys: frozenset[str] = frozenset(),
+) -> Apart:
+    """These pairs with their texts, and what else is to stay out by its id or its question's key."""
+    held = list(pairs)
+    questions = tuple(transcript(pair.prompt) for pair in held)
+    return Apart(
+        name, what, questions, keys | set(map(question_key, questions)), ids | {pair.id for pair in held},
+        tuple(answer for pair in held for answer in telling(pair.chosen, pair.rejected)),
+    )  # fmt: skip
 
 
 def benchmark(path: Path) -> Apart:
-    """The questions of a benchmark: JSONL, JSON, CSV or Parquet in any form that `load_pairs` knows, or with a column
-    question, prompt, instruction or input. Ties and rows without a label count too.
+    """The questions and answers of a benchmark: JSONL, JSON, CSV or Parquet in any form that `load_pairs` knows, or the
+    questions of one with a column question, prompt, instruction or input. Ties and rows without a label count too.
 
     Raises InputError for a file that cannot be read, and for a row that has no question.
     """
     questions: list[str] = []
+    answers: list[str] = []
     form: Preset | None = None
     for number, row in read_file(path, preset=None):
         if isinstance(row, BadRow):
             raise InputError(str(row), path=path, row=number, field=row.field, hint="Correct the row.")
         if not questions:
             form = detect(row)
-        questions.append(_question(row, form, path, number))
+        question, of_row = _texts(row, form, path, number)
+        questions.append(question)
+        answers += telling(*of_row)
     if not questions:
         raise InputError("there are no rows", path=path, hint="Give the file of a benchmark.")
-    return Apart(path.name, "benchmark", tuple(questions), frozenset(map(question_key, questions)))
+    return Apart(
+        path.name, "benchmark", tuple(questions), frozenset(map(question_key, questions)), answers=tuple(answers)
+    )
 
 
-def _question(row: Mapping[str, Any], form: Preset | None, path: Path, number: int) -> str:
+def _texts(row: Mapping[str, Any], form: Preset | None, path: Path, number: int) -> tuple[str, tuple[str, ...]]:
     if form is not None:
         try:
-            return transcript(form.read(row).prompt)
+            pair = form.read(row)
+            return transcript(pair.prompt), (pair.chosen, pair.rejected)
         except (BadRow, Unusable, KeyError):
             pass  # no pair follows from it, and yet it asks something
     for name in _ASKED:
         if row.get(name):
             try:
-                return transcript(prompt(row, name))
+                return transcript(prompt(row, name)), ()
             except BadRow as bad:
                 raise InputError(str(bad), path=path, row=number, field=name, hint="Correct the row.") from None
     raise InputError(

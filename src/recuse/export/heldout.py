@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,9 @@ from recuse.blinding.pairs import Blinds
 from recuse.discovery.split import Splits, from_column, split
 from recuse.discovery.transfer import read_run
 from recuse.errors import InputError, RecuseError, UsageError
-from recuse.export.apart import Apart, question_key
+from recuse.export.apart import Apart, apart_of
 from recuse.pairs import PairSet, load_pairs
-from recuse.prompts import transcript
+from recuse.report.casefile import CASES
 from recuse.types import Pair
 
 JUDGEMENTS = "judgements.parquet"
@@ -24,7 +26,8 @@ def is_discovery(run: Path) -> bool:
 
 def held_out(run: Path) -> Apart:
     """Of a discovery its validation and test parts, dealt again from the pairs that it names; of an audit, which has no
-    parts, every pair that was judged, by its id and, where groups are those of questions, by its question.
+    parts, every pair that was judged, by its id and, where groups are those of questions, by its question; by what is
+    nearly the same, where its texts can be read again or were kept for its page.
 
     Raises UsageError for a folder that holds neither, InputError where a discovery's pairs cannot be read again or are
     not those of the run any more.
@@ -32,10 +35,12 @@ def held_out(run: Path) -> Apart:
     table, name = read_run(run), run.resolve().name
     if "splits" in table:
         parts = _parts(run, table)
-        return _apart(name, "validation and test parts of a discovery", [*parts.validation, *parts.test])
+        return apart_of(name, "validation and test parts of a discovery", [*parts.validation, *parts.test])
     if (run / JUDGEMENTS).is_file():
         ids, groups = _judged(run / JUDGEMENTS)
-        return Apart(name, "all pairs of an audit", (), groups, ids)
+        read = [pair for pair in _again(table) or _kept(run) if pair.id in ids]
+        found = apart_of(name, "all pairs of an audit", read, ids=ids, keys=groups)
+        return replace(found, unread=len(ids) - len({pair.id for pair in read}))
     raise UsageError(
         f"{run} holds no finished audit or discovery.",
         hint="Give --not-from the folder of `recuse audit` or `discover`.",
@@ -47,20 +52,10 @@ def parts_of(run: Path) -> Splits:
     return _parts(run, read_run(run))
 
 
-def _apart(name: str, what: str, pairs: Iterable[Pair]) -> Apart:
-    held = list(pairs)
-    questions = tuple(transcript(pair.prompt) for pair in held)
-    return Apart(name, what, questions, frozenset(map(question_key, questions)), frozenset(p.id for p in held))
-
-
 def _parts(run: Path, table: Mapping[str, Any]) -> Splits:
     """The parts of a discovery as its configuration deals them."""
     try:
-        pairs = load_pairs(
-            table["pairs"], preset=table.get("preset") if table.get("preset") != "columns" else None,
-            columns=table.get("columns", {}), group=table.get("group"), limit=table.get("limit"), seed=table["seed"],
-            on_bad="skip" if table.get("skip_bad") else "error",
-        )  # fmt: skip
+        pairs = _load(table, skip_bad=table.get("skip_bad", False))
         found = _hash(pairs, table)
         column = table.get("split_column")
         every = list(pairs)
@@ -80,6 +75,38 @@ def _parts(run: Path, table: Mapping[str, Any]) -> Splits:
             hint="Restore the file as it was.",
         )
     return parts
+
+
+def _again(table: Mapping[str, Any]) -> list[Pair]:
+    """The pairs of an audit, read again; none where they cannot be, or are not what was judged. The columns that a user
+    named, and whether bad rows were skipped, are not in its configuration: the hash decides."""
+    try:
+        with closing(_load(table, skip_bad=True)) as pairs:
+            return list(pairs) if _hash(pairs, table) == table["pairs_hash"] else []
+    except (KeyError, RecuseError):
+        return []
+
+
+def _kept(run: Path) -> list[Pair]:
+    """The pairs whose texts an audit kept for its page: all of a small one."""
+    import pyarrow.parquet as pq
+
+    if not (run / CASES).is_file():
+        return []
+    rows = pq.read_table(run / CASES).to_pylist()
+    return [
+        Pair(row["pair"], row["question"], row["chosen"], row["untouched"] or row["rejected"], group="")
+        for row in rows
+        if None not in (row["question"], row["chosen"], row["rejected"])
+    ]
+
+
+def _load(table: Mapping[str, Any], *, skip_bad: bool) -> PairSet:
+    return load_pairs(
+        table["pairs"], preset=table.get("preset") if table.get("preset") != "columns" else None,
+        columns=table.get("columns", {}), group=table.get("group"), limit=table.get("limit"), seed=table["seed"],
+        on_bad="skip" if skip_bad else "error",
+    )  # fmt: skip
 
 
 def _hash(pairs: PairSet, table: Mapping[str, Any]) -> str:

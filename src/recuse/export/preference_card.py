@@ -40,9 +40,9 @@ def preference_card(record: Record) -> str:
             [[name, *(f"{p[key]:,}" for key in ("rows", "rewritten", "untouched", "pairs", "families"))]
              for name, p in parts.items()],
         ),
-        "Pairs that share a group or a question form a family, and a family lies in one part. The share of untouched "
-        f"rows that was asked for is {record['settings']['mix']:g}; where one kind was scarce, less was taken of the "
-        "other.",
+        "Pairs that share a group, or have a question or an answer that is the same or nearly so, form a family, and a "
+        "family lies in one part. The share of untouched rows that was asked for is "
+        f"{record['settings']['mix']:g}; where one kind was scarce, less was taken of the other.",
         "## What was put in",
         _biases(record),
         _faults(record),
@@ -118,7 +118,7 @@ def _left(record: Record) -> str:
         return "Nothing was named to be kept out."
     rows = [[escape(one["name"]), escape(one["what"]), f"{one['same']:,}", f"{one['near']:,}"]
             for one in record["left_out"]]  # fmt: skip
-    head = ["Where they stand", "What", "Same pair or question", "Nearly the same question"]
+    head = ["Where they stand", "What", "Same pair or question", "Nearly the same question or answer"]
     return table(head, rows) + "\n\nEach count has the families of such pairs in it."
 
 

@@ -15,7 +15,7 @@ from recuse.assets import digest
 from recuse.backends import Backend, Options, open_backend
 from recuse.backends.base import public_address
 from recuse.errors import UsageError
-from recuse.export.apart import Apart, Left, benchmark, families, left_out
+from recuse.export.apart import Apart, Left, benchmark, left_out
 from recuse.export.folder import check_free
 from recuse.export.heldout import held_out, is_discovery
 from recuse.export.mixing import for_test
@@ -180,13 +180,13 @@ def plan_preferences(config: PreferenceConfig) -> PreferencePlan:
         config.pairs, preset=config.preset, columns=config.columns or None, group=config.group, limit=config.limit,
         seed=config.seed, on_bad="skip" if config.skip_bad else "error",
     )  # fmt: skip
-    pairs, left = left_out(list(source), apart)
+    every, pairs, left = left_out(list(source), apart)
     if not pairs:
         raise UsageError(
             f"None of the {len(source):,} pairs may be used: all are held out by a run, or stand in a benchmark.",
             hint="Give pairs that no run has examined.",
         )
-    home = families(pairs)
+    home = {pair.id: every[pair.id] for pair in pairs}
     test = for_test(home.values(), share=config.test, seed=config.seed)
     teacher, price = _teacher(config)
     return PreferencePlan(

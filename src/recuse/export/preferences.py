@@ -152,6 +152,11 @@ def _notes(plan: PreferencePlan, bench: Bench, parts: Mapping[str, Sequence[Row]
     if unsure := [s.bias.id for s in plan.sources if not s.confirmed]:
         notes.append(f"Not confirmed on any judge: {', '.join(unsure)}.")
     notes += [f"The arm {arm} is void: {why}." for arm, why in sorted(bench.void.items())]
+    notes += [
+        f"The texts of {one.unread:,} pairs of {one.name} could not be read again: of those the pairs themselves and "
+        "their groups were left out, and nothing that is nearly the same."
+        for one in plan.left if one.unread
+    ]  # fmt: skip
     if not any(one.what != "benchmark" for one in plan.left):
         notes.append("No held-out part of a run was named, so none was taken out.")
     if config.test and not parts["test"]:

@@ -12,6 +12,7 @@ from itertools import chain, zip_longest
 from random import Random
 from statistics import median
 
+from recuse.export.alike import alike
 from recuse.export.variants import Variants
 from recuse.pairs.rows import Position
 from recuse.perturb.arms import ORIGINAL, Rewrite
@@ -21,7 +22,6 @@ from recuse.types import Judgement, Pair, Preference
 LIKE = 0.9  # cosine from which two texts count as the same: 6 of 1,500 pairs of RewardBench, 0 of 419 of LLMBar
 SAMPLE = 0.2  # share of the rows that people look at
 _WORD = re.compile(r"\w+|[^\w\s]")
-_BLOCK = 512  # rows of the similarity that are held at a time
 Said = Mapping[tuple[str, str], Preference]  # by arm and pair: what a judge preferred in every order alike
 
 
@@ -113,21 +113,10 @@ def changes(before: str, after: str) -> str:
 
 def _repeats(texts: Sequence[str]) -> set[int]:
     """The places of texts that are as good as one before them which is itself no repeat."""
-    if len(texts) < 2:
-        return set()
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectors = TfidfVectorizer(lowercase=True, ngram_range=(1, 2), token_pattern=_WORD.pattern, sublinear_tf=True)
-    try:
-        matrix = vectors.fit_transform(texts)
-    except ValueError:  # no words at all
-        return set()
     gone: set[int] = set()
-    for start in range(0, len(texts), _BLOCK):
-        block = (matrix[start : start + _BLOCK] @ matrix.T).toarray().round(9)
-        for i, row in enumerate(block, start=start):
-            if any(j not in gone for j in (row[:i] >= LIKE).nonzero()[0].tolist()):
-                gone.add(i)
+    for i, j in sorted(alike(texts, least=LIKE, tokens=_WORD.pattern), key=lambda pair: pair[::-1]):
+        if i not in gone:
+            gone.add(j)
     return gone
 
 
