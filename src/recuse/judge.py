@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from recuse.backends.base import Backend
+from recuse.backends.batch import Journaled
+from recuse.batches import Batches
 from recuse.errors import Incomplete, Interrupted
 from recuse.ledger import Found, Ledger, call_key
 from recuse.prices import Price
@@ -31,6 +33,7 @@ class Spend:
     cost: float = 0.0
     models: dict[str, int] = field(default_factory=dict)  # version that the provider reported -> replies
     notes: dict[str, int] = field(default_factory=dict)
+    waiting: str = ""  # batches that are waited for, for people
     again: int = 0  # asks whose reply this process has counted before, for another ask or in another phase
     counted: bytearray = field(default_factory=bytearray, repr=False)  # by row of the ledger: whether it was
 
@@ -56,7 +59,7 @@ class Spend:
         self.tokens_out += reply.tokens_out or 0
         self.tokens_cached += reply.tokens_cached or 0
         if price:
-            self.cost += price.of(reply.tokens_in or 0, reply.tokens_out or 0)
+            self.cost += price.of(reply.tokens_in or 0, reply.tokens_out or 0, batched=reply.batched)
         if reply.model:
             self.models[reply.model] = self.models.get(reply.model, 0) + 1
         for note in reply.notes:
@@ -111,7 +114,15 @@ def judge(
             if (found := ledger.find(key)) is not None:
                 yield run.reuse(ask, found)
                 on_reply(spend)
+    if isinstance(backend, Journaled):
+
+        def tell(waiting: str) -> None:
+            spend.waiting = waiting
+            on_reply(spend)
+
+        backend.keep_in(Batches(ledger.path, judge=backend.name), stop=run.stop, tell=tell)
     for reply in backend.generate(run.todo(asks())):
+        spend.waiting = ""
         yield from run.take(reply)
         yield from run.drain()
         on_reply(spend)

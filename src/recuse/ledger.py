@@ -77,7 +77,7 @@ class Ledger:
             self._db.execute("INSERT OR IGNORE INTO meta VALUES ('schema', ?)", (str(SCHEMA),))
             (found,) = self._db.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
         except sqlite3.Error as error:
-            raise _translate(error, path) from error
+            raise translate(error, path) from error
         if found != str(SCHEMA):
             raise InputError(
                 f"ledger of schema {found}, this version reads {SCHEMA}",
@@ -124,7 +124,7 @@ class Ledger:
         try:
             written = self._db.execute("INSERT OR IGNORE INTO replies VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row)
         except sqlite3.Error as error:
-            raise _translate(error, self.path) from error
+            raise translate(error, self.path) from error
         if written.rowcount:
             return int(written.lastrowid or 0)
         kept = self.find(call.key)
@@ -185,7 +185,7 @@ class Ledger:
         try:
             yield from self._db.execute(query)
         except sqlite3.Error as error:
-            raise _translate(error, self.path) from error
+            raise translate(error, self.path) from error
 
     def totals(self) -> dict[str, Any]:
         """Counts over all replies: replies, fresh, by finish, by view and arm, tokens, seconds and model versions."""
@@ -217,6 +217,7 @@ class Ledger:
             "reply_logprobs": pa.string(), "reply_score": pa.float64(), "reply_tokens_in": pa.int64(),
             "reply_tokens_out": pa.int64(), "reply_tokens_cached": pa.int64(), "reply_seconds": pa.float64(),
             "reply_model": pa.string(), "reply_error": pa.string(), "reply_notes": pa.string(),
+            "reply_batched": pa.bool_(),
         }  # fmt: skip
         part = out.with_name(out.name + ".part")
         count = 0
@@ -280,7 +281,8 @@ def _opened(row: Mapping[str, Any]) -> tuple[str, str]:
     return body, ""
 
 
-def _translate(error: sqlite3.Error, path: Path) -> Exception:
+def translate(error: sqlite3.Error, path: Path) -> Exception:
+    """The error of ours for SQLite's, about the ledger at `path`."""
     text = str(error)
     if "full" in text or "disk I/O" in text:
         return Incomplete(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recuse import assets
 from recuse.errors import InputError, UsageError
 
+BATCHES = frozenset({"openai", "anthropic"})  # providers that take calls in batch files
+_BATCHED = 0.5  # share of the price that such a call costs, at each of them
 _VERSION = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 
 
@@ -21,9 +23,12 @@ class Price:
 
     input: float
     output: float
+    batched: bool = False  # whether calls are to go out in batch files
 
-    def of(self, tokens_in: int, tokens_out: int) -> float:
-        return (tokens_in * self.input + tokens_out * self.output) / 1e6
+    def of(self, tokens_in: int, tokens_out: int, *, batched: bool | None = None) -> float:
+        """What tokens cost, in a batch file or not; None: as calls are to go out."""
+        share = _BATCHED if (self.batched if batched is None else batched) else 1.0
+        return share * (tokens_in * self.input + tokens_out * self.output) / 1e6
 
 
 class _Entry(BaseModel):
@@ -54,9 +59,10 @@ def price_of(name: str, path: Path | None = None) -> Price | None:
     return None
 
 
-def priced(name: str, path: Path | None, *, local: bool, capped: bool) -> Price | None:
+def priced(name: str, path: Path | None, *, local: bool, capped: bool, batched: bool = False) -> Price | None:
     """What the table says, even of a server on this machine, which may be a proxy; what runs here is free otherwise.
 
+    `batched`: its calls go out in batch files, if its provider takes them.
     Raises UsageError where there is no price and the cost is capped.
     """
     price = price_of(name, path) or (Price(0.0, 0.0) if local else None)
@@ -64,7 +70,12 @@ def priced(name: str, path: Path | None, *, local: bool, capped: bool) -> Price 
         raise UsageError(
             f"There is no price for {name}, so --max-cost cannot hold.", hint="Give one with --prices FILE."
         )
-    return price
+    return replace(price, batched=batched and has_batches(name)) if price else None
+
+
+def has_batches(name: str) -> bool:
+    """Whether the provider of `name` ("openai/gpt-4o-mini") takes calls in batch files."""
+    return name.partition("/")[0] in BATCHES
 
 
 def date_of(path: Path | None = None) -> str:

@@ -108,6 +108,7 @@ class Reply:
     model: str | None = None  # the version that the provider reported
     error: str | None = None  # with finish "error": what the provider said
     notes: tuple[str, ...] = ()  # settings that were refused or ignored, e.g. "temperature not accepted"
+    batched: bool = False  # came out of a batch file, at half the price
 
 
 @dataclass(frozen=True, slots=True)

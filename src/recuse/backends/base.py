@@ -42,6 +42,7 @@ class Options:
     tensor_parallel: int | None = None  # over how many GPUs vLLM splits a model
     memory_share: float | None = None  # of a GPU's memory that vLLM may take
     max_context: int | None = None
+    batch: bool = False  # send calls in batch files, at half the price, where the provider has them
 
 
 def public_address(address: str | None) -> str | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
+import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from threading import Lock
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from recuse.errors import AuthError, BadRequest, ProviderError, TransientError, UnknownModel, UsageError
@@ -93,6 +95,11 @@ class Failed(Exception):
         self.kind = str(detail.get("type") or "")
         self.param = str(detail.get("param") or "")
 
+    @property
+    def filtered(self) -> bool:
+        """Whether a content filter declined: a refusal, which is a reply."""
+        return self.status in (400, 403, 422) and bool({self.code, self.kind} & _FILTERED)
+
 
 def _error_object(content: bytes) -> dict[str, Any]:
     """The error in a provider's JSON, whether nested under "error", flat, or a bare string; {} for anything else."""
@@ -143,10 +150,10 @@ def exchange(
     while True:
         sent = settings.apply(call.body)
         try:
-            data = _post(sdk, create, sent, site=site, timeout=timeout)
+            data = json_of(sdk, partial(create, **sent), site=site, timeout=timeout)
             break
         except Failed as failed:
-            if failed.status in (400, 403, 422) and {failed.code, failed.kind} & _FILTERED:
+            if failed.filtered:
                 said = site.redact(failed.message)
                 return Reply(call.key, "", "refusal", seconds=time.monotonic() - started, error=said)
             if not settings.learn(failed, sent):
@@ -155,27 +162,21 @@ def exchange(
     return read(call, data, seconds=time.monotonic() - started, notes=notes, where=site.where)
 
 
-def _post(
-    sdk: ModuleType,
-    create: Callable[..., AbstractContextManager[Any]],
-    body: Mapping[str, Any],
-    *,
-    site: Site,
-    timeout: float,
-) -> dict[str, Any]:
-    """The JSON object that one request answers. `create` opens the SDK's streaming response.
+def chunks(
+    sdk: ModuleType, opened: Callable[[], AbstractContextManager[Any]], *, site: Site, timeout: float
+) -> Iterator[bytes]:
+    """The bytes that one request answers. `opened` gives the SDK's streaming response.
 
     Streaming gives the deadline a meaning: a read timeout alone never ends a server that sends a blank now and then.
-    Raises Failed for an error of the provider, TransientError for a broken, late or unreadable reply.
+    Raises Failed for an error of the provider, TransientError for a broken or late reply.
     """
     import httpx2
 
     started = time.monotonic()
-    chunks = []
     try:
-        with create(**body) as response:
+        with opened() as response:
             for chunk in response.iter_bytes():
-                chunks.append(chunk)
+                yield chunk
                 if time.monotonic() - started > timeout:
                     raise TransientError(f"{site.subject} sent no whole reply within {timeout:g} s.")
     except sdk.APIStatusError as error:
@@ -186,7 +187,13 @@ def _post(
         cause = error.__cause__ or error
         said = site.redact(str(cause)) or type(cause).__name__
         raise TransientError(f"The connection to {site.where} failed: {said}.") from None
-    content = b"".join(chunks)
+
+
+def json_of(
+    sdk: ModuleType, opened: Callable[[], AbstractContextManager[Any]], *, site: Site, timeout: float
+) -> dict[str, Any]:
+    """The JSON object that one request answers; raises what `chunks` does, TransientError for anything else."""
+    content = b"".join(chunks(sdk, opened, site=site, timeout=timeout))
     try:
         data = json.loads(content)
     except ValueError:
@@ -198,6 +205,25 @@ def _post(
         code = error_object.get("code")
         raise Failed(code if isinstance(code, int) and 400 <= code < 600 else 502, content, {})
     return data
+
+
+@contextmanager
+def download(
+    sdk: ModuleType, opened: Callable[[], AbstractContextManager[Any]], *, site: Site, timeout: float
+) -> Iterator[IO[bytes]]:
+    """What one request answers, whole, as a file without a name; raises what `chunks` does."""
+    with tempfile.TemporaryFile() as file:
+        for chunk in chunks(sdk, opened, site=site, timeout=timeout):
+            file.write(chunk)
+        file.seek(0)
+        yield file
+
+
+def named(data: Mapping[str, Any]) -> str:
+    """The id of what was made. Raises TransientError where the answer has none."""
+    if not isinstance(id := data.get("id"), str) or not id:
+        raise TransientError("The server sent no id of what it was to make.")
+    return id
 
 
 def translate(failed: Failed, site: Site) -> ProviderError:
@@ -245,9 +271,19 @@ class Settings:
         self._refused: frozenset[str] = frozenset()
         self._lock = Lock()
 
-    def apply(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The body as this provider takes it."""
-        refused = self._refused
+    @property
+    def refused(self) -> frozenset[str]:
+        """The names that were refused so far."""
+        return self._refused
+
+    def adopt(self, refused: Iterable[str]) -> None:
+        """Take over what was refused in an earlier session."""
+        with self._lock:
+            self._refused |= set(refused)
+
+    def apply(self, body: Mapping[str, Any], refused: Container[str] | None = None) -> dict[str, Any]:
+        """The body as this provider takes it, or as it went out when `refused` was all that was known."""
+        refused = self._refused if refused is None else refused
         sent: dict[str, Any] = {}
         for name, value in body.items():
             final = self._alternatives.get(name, name) if name in refused else name
