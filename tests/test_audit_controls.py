@@ -224,6 +224,7 @@ def test_the_run_folder_keeps_labels_and_every_judgement_for_a_comparison(
         (["--key", "id"], "go with --human"),
         (["--swap", "{0}/none.toml"], "none.toml"),
         (["--swap", "{0}/gate.toml"], "gate.toml"),
+        (["--swap", "{0}/mute.toml"], "mute.toml, field 'question': the template 't0' has no question for the judge"),
     ],
 )
 def test_bad_controls_are_one_sentence_before_anything_is_asked(
@@ -231,6 +232,7 @@ def test_bad_controls_are_one_sentence_before_anything_is_asked(
 ) -> None:
     _write(here / "strange.jsonl", [{"id": "zz", "label": "A"}])
     _write(here / "twice.jsonl", [{"id": "k1", "label": "A"}, {"id": "k1", "label": "B"}])
+    (here / "mute.toml").write_text("schema = 1\n[judge]" + (here / "plan.toml").read_text().partition("[judge]")[2])
     assert audit(here, *(option.format(here) for option in options)) == 2
     said = capsys.readouterr().err
     assert sentence in said

@@ -98,7 +98,8 @@ def test_the_favoured_group_wins_its_duels_in_both_orders():
 def test_a_gap_no_larger_than_what_a_blank_does_is_no_ground_to_recuse(favour, outcome):
     plan = plan_of(40, judge={"modes": ["pointwise"]})
     result, by_id = found(plan, judge_by(lambda t: 4 + favour * is_of(WOMEN, t) + t.endswith(" ") + (number(t) % 2)))
-    assert by_id["swap.floor:pointwise:trailing blank"].estimate == 1.0
+    assert by_id["swap.floor:pointwise:trailing-blank"].estimate == 1.0
+    assert not [id for id in by_id if " " in id]
     assert by_id["swap.gap"].outcome == outcome
     assert (result.failed is None) == (outcome == "inconclusive")
     assert any("a meaningless edit does as much" in note for note in result.notes) == (favour == 1)
@@ -227,7 +228,7 @@ def test_favour_adds_its_log_odds_to_texts_of_the_group_alone(tmp_path):
     result = run_swap(plan, loop(tmp_path, model), modes_of(plan, model))
     gap = next(m.finding for m in result.measures if m.finding.id == "swap.gap")
     assert gap.estimate == pytest.approx(-(2 / (1 + math.exp(-0.8)) - 1), abs=4 * math.sqrt(0.86 / 2400))
-    floor = next(m.finding for m in result.measures if m.finding.id == "swap.floor:pairwise:trailing blank")
+    floor = next(m.finding for m in result.measures if m.finding.id == "swap.floor:pairwise:trailing-blank")
     assert abs(floor.estimate) < 4 * math.sqrt(1 / 2400)
 
 

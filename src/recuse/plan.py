@@ -14,7 +14,6 @@ from recuse.backends.base import public_address
 from recuse.blinding.pairs import Blinds
 from recuse.calibration import Labels, known_pairs
 from recuse.controls import GATEABLE, People
-from recuse.counterfactual.plan import load_plan
 from recuse.effects.accept import MIN_SHAMS
 from recuse.errors import UsageError
 from recuse.gate import Gate, check_gate, load_gate
@@ -30,7 +29,7 @@ from recuse.perturb.rules import rule_arms
 from recuse.perturb.shams import teacher_arms
 from recuse.prices import Price, date_of, priced
 from recuse.prompts import Prompt, load_prompt
-from recuse.swap.run import Swap, swap_modes
+from recuse.swap.run import Swap, load_swap, swap_modes
 from recuse.types import Sampling
 
 _BY_FIRST_TOKEN = frozenset(
@@ -202,7 +201,7 @@ def plan_audit(config: AuditConfig) -> Plan:
     said: list[str] = []
     if config.blinds is not None:
         pairs, said = config.blinds.blinded(pairs)
-    to_swap = load_plan(config.swap) if config.swap else None
+    to_swap = load_swap(config.swap) if config.swap else None
     biases = _biases(config)
     ids = GATEABLE | set(gateable(biases))
     check_gate(named_gate(config.gate)[0], domains=list(pairs.domains), also=ids, path=config.gate)

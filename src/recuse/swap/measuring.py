@@ -134,7 +134,7 @@ class Measuring:
         if part.retest is None:
             measures.append(
                 unmeasured(
-                    f"swap.floor:{part.mode.kind}:{RETEST}",
+                    _floor(part, RETEST),
                     "Same request again",
                     "the provider took no temperature, so that replies may vary: set --temperature default"
                     if part.asked.refused
@@ -147,9 +147,10 @@ class Measuring:
             gap = self.gap_of(rows, (CHANGED, PLAIN), (-1.0, 1.0) if pairwise else part.mode.bounds)
             measures.append(self.floor(part, RETEST, gap, size(rows, CHANGED, PLAIN), stale=part.retest.stale))
         for edit, arm in part.changes.items():
-            id = f"swap.floor:{part.mode.kind}:{edit}"
             if not (arm.singles or arm.duels):
-                measures.append(unmeasured(id, f"Meaningless edit: {edit}", "no text has a word of the list"))
+                measures.append(
+                    unmeasured(_floor(part, edit), f"Meaningless edit: {edit}", "no text has a word of the list")
+                )
                 continue
             rows, gap = arm.rows(part.asked), self.gap(arm, part)
             gaps.append(gap)
@@ -158,7 +159,7 @@ class Measuring:
 
     def floor(self, part: Part, change: str, gap: Gap, spread: float | None, **more: object) -> Measure:
         title = f"{change}, {CHANGED} minus {PLAIN}: {part.mode.unit}"
-        return of_gap(f"swap.floor:{part.mode.kind}:{change}", title, gap, part.mode, size=spread, **more)
+        return of_gap(_floor(part, change), title, gap, part.mode, size=spread, **more)
 
     def residuals(self, parts: list[Part]) -> list[Measure]:
         measures = []
@@ -239,6 +240,10 @@ def _by_order(part: Part, pair: tuple[str, str]) -> dict[str, float | str | None
         if first is not None and not _ROOM <= first <= 1 - _ROOM:
             found["uninformative"] = f"under {_ROOM:.0%} room in order {order}".replace("%", " %")
     return found
+
+
+def _floor(part: Part, change: str) -> str:
+    return f"swap.floor:{part.mode.kind}:{change.replace(' ', '-')}"
 
 
 def _title(mode: Mode, a: str, b: str) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from recuse.counterfactual.plan import CounterfactualPlan
+from recuse.counterfactual.plan import CounterfactualPlan, load_plan
 from recuse.judgements import Unread
 from recuse.swap.asking import Send
 from recuse.swap.measuring import Measuring, SwapFound
 from recuse.swap.modes import Mode, swap_modes
 from recuse.swap.parts import Part
-from recuse.swap.shown import Redacts, Texts
+from recuse.swap.shown import Redacts, Texts, questions_of
 from recuse.types import Ask
 
-__all__ = ["GATEABLE", "Swap", "SwapFound", "run_swap", "swap_modes"]
+__all__ = ["GATEABLE", "Swap", "SwapFound", "load_swap", "run_swap", "swap_modes"]
 
 GATEABLE = frozenset({"swap.gap", "self_preference.label", "self_preference.content"})  # what a gate may name
 
@@ -47,6 +48,13 @@ class Swap:
             if part.asked.asks:
                 part.asked.send(send, unread if unread is not None else Unread())
         return Measuring(self.plan, self.texts, self.parts, level=level, seed=seed).all()
+
+
+def load_swap(path: Path) -> CounterfactualPlan:
+    """The plan at `path`, whose templates all have a question. Raises InputError naming the file."""
+    plan = load_plan(path)
+    questions_of(plan, path)
+    return plan
 
 
 def run_swap(

@@ -39,16 +39,7 @@ class Texts:
         of: dict[str, dict[str, list[Rendered]]] = {}
         for one in render(plan):
             of.setdefault(one.template, {}).setdefault(one.group, []).append(one)
-        questions = {}
-        for template in plan.templates:
-            question = plan.question_of(template)
-            if question is None:
-                raise InputError(
-                    f"the template {template.id!r} has no question for the judge", field="question",
-                    hint="Give one at the top of the plan, or with the template.",
-                )  # fmt: skip
-            questions[template.id] = question
-        return cls(of, questions, tuple(plan.groups))
+        return cls(of, questions_of(plan), tuple(plan.groups))
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -66,6 +57,21 @@ class Texts:
         for of in self.of.values():
             for rendered in of.values():
                 yield from rendered[:names]
+
+
+def questions_of(plan: CounterfactualPlan, path: object = None) -> dict[str, str]:
+    """What the judge is asked about the texts of each template. Raises InputError, naming the plan's file where `path`
+    is given, for a template without a question."""
+    questions = {}
+    for template in plan.templates:
+        question = plan.question_of(template)
+        if question is None:
+            raise InputError(
+                f"the template {template.id!r} has no question for the judge", path=path, field="question",
+                hint="Give one at the top of the plan, or with the template.",
+            )  # fmt: skip
+        questions[template.id] = question
+    return questions
 
 
 def edited(one: Rendered, edit: str, synonyms: Mapping[str, str]) -> str | None:
