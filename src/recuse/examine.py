@@ -14,11 +14,12 @@ from recuse.asks import make_asks
 from recuse.audits import Table
 from recuse.calibration.labels import Labels
 from recuse.calibration.runs import LABELS, labels_bytes
+from recuse.columns import ByPair, Names
 from recuse.conclude import conclude
 from recuse.controls import controls
 from recuse.errors import UsageError
 from recuse.judge import Spend, judge, usage_of
-from recuse.judgements import Unread, judgements, ordered
+from recuse.judgements import Unread, gathered, judgements
 from recuse.known import Known, measure_known
 from recuse.lab.bench import Bench, Lab, writing
 from recuse.lab.engines import Engines, Model, Role
@@ -45,8 +46,8 @@ def run_audit(
     config, pairs, started = plan.config, plan.pairs, time.monotonic()
     gate, gate_name = named_gate(config.gate)
     settings = plan.run_table()
-    ids = [str(id) for id in pairs.column("id")]
-    groups = dict(zip(ids, pairs.column("group"), strict=True))
+    ids: Names[str] = Names(pairs.column("id"))
+    groups, domains = (ByPair(ids, pairs.column(name).__getitem__) for name in ("group", "domain"))
     spend, unread, total = Spend(), Unread(), plan.all_calls
 
     def kept(so_far: Spend) -> None:
@@ -60,25 +61,25 @@ def run_audit(
                 price=plan.price, max_cost=config.max_cost, stop=stop, on_reply=kept,
             )  # fmt: skip
             spec = plan.prompt.spec if plan.prompt else None
-            found = ordered(judgements(answered, spec, groups, unread), ids)
+            found = gathered(judgements(answered, spec, groups, unread), ids, groups)
         further = _further(plan, run, spend, unread, kept, stop)
         known = further.known
-        lengths, domains = zip(*pairs.lengths(), strict=True), dict(zip(ids, pairs.column("domain"), strict=True))
+        chosen, rejected = pairs.lengths()
         table = Table.build(
             found,
             domains=domains,
-            lengths={id: (int(a), int(b)) for id, (a, b) in zip(ids, lengths, strict=True)},
+            lengths=ByPair(ids, lambda i: (int(chosen[i]), int(rejected[i]))),
             deterministic=plan.deterministic and not _refused(spend, "temperature"),
         )
         controlled = controls(
-            table=table, places={id: gold for id, gold in zip(ids, pairs.column("gold"), strict=True) if gold},
+            table=table, places={id: gold for id, gold in zip(ids.texts, pairs.column("gold"), strict=True) if gold},
             judgements=found, swap=further.swap, labels=plan.labels, rule=gate.calibration, level=gate.level,
             domains=domains,
         )  # fmt: skip
         keep_labels(run, plan.labels)
-        where = {id: i for i, id in enumerate(ids)}
+        found.extend(known.judged if known else ())
         return conclude(
-            run, [*found, *(known.judged if known else ())], table=table, gate=gate, gate_name=gate_name,
+            run, found, table=table, gate=gate, gate_name=gate_name,
             judge=config.judge,
             pairs=f"{config.pairs} ({len(pairs)} pairs in {pairs.groups} groups)", prompt=settings["prompt"],
             usage=usage_of(spend, plan.price, time.monotonic() - started),
@@ -86,7 +87,7 @@ def run_audit(
             extra=known.measures if known else (),
             controls=controlled,
             provider={"models": spend.models, "notes": spend.notes},
-            pair_of=lambda id: pairs[where[id]],
+            pair_of=lambda id: pairs[ids.at[id]],
             texts=known.texts if known else None,
         )  # fmt: skip
 
@@ -96,7 +97,7 @@ class _Further:
     """What a run asks beyond its pairs as they are."""
 
     known: Known | None = None
-    taught: tuple[str, ...] = ()  # what the teacher did
+    taught: tuple[str, ...] = ()  # what the teacher did, and what a model kept of the memory when it was closed
     swap: SwapFound | None = None
 
 
@@ -134,7 +135,7 @@ def _further(
             )  # fmt: skip
         known = _known(plan, engines, level) if plan.biases else None
         taught = (_taught(spends["teacher"], plan.teacher_price),) if known is not None and plan.teacher else ()
-        return _Further(known, taught, swap)
+        return _Further(known, (*taught, *engines.notes), swap)
 
 
 def _known(plan: Plan, engines: Engines, level: float) -> Known:

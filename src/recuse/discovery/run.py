@@ -98,7 +98,7 @@ def run_discovery(
         result = _result(plan, run, found, validated, tested, benches, lab.unread, {
             "judge": usage_of(spends["judge"], plan.audit.price, time.monotonic() - started),
             "teacher": usage_of(spends["teacher"], plan.teacher_price, time.monotonic() - started),
-        })  # fmt: skip
+        }, engines.notes)  # fmt: skip
         _write(run, result, {c.bias.id: c for c in found.candidates.values()})
         return result
 
@@ -113,7 +113,7 @@ def _passed(candidates: Sequence[Candidate], validated: Validated | None) -> lis
 
 def _result(
     plan: DiscoverPlan, run: RunFolder, found: Discovered, validated: Validated | None, tested: Tested,
-    benches: Sequence[Bench], unread: Unread, usage: dict[str, Any],
+    benches: Sequence[Bench], unread: Unread, usage: dict[str, Any], of_memory: Sequence[str],
 ) -> DiscoverResult:  # fmt: skip
     decisions = {d.arm: d for d in validated.decisions} if validated else {}
     shown = []
@@ -152,7 +152,7 @@ def _result(
         headline=_headline(shown, plan.config.min_effect),
         candidates=tuple(shown), findings=run_findings(validated, benches),
         rounds=tuple(_row(r) for r in found.rounds), limits=LIMITS,
-        notes=tuple(notes(plan, found, validated, benches, unread, any_accepted=bool(accepted))),
+        notes=(*notes(plan, found, validated, benches, unread, any_accepted=bool(accepted)), *of_memory),
         config=config, usage=usage, folder=run.path,
     )  # fmt: skip
 
