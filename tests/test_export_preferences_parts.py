@@ -58,7 +58,7 @@ def test_a_held_out_question_takes_its_whole_family_along_and_every_pair_is_coun
     ]
     one = Apart("first", "test", ("WHAT is  dew?",), frozenset({question_key("what is dew?")}), frozenset({"d"}))
     two = Apart("second", "benchmark", ("Name the seven hills of Rome in order of height, today!",), frozenset())
-    _, kept, told = left_out(pairs, [one, two, one])
+    kept, told = left_out(pairs, [one, two, one])
     assert [p.id for p in kept] == ["e"]
     assert [(left.name, left.same, left.near) for left in told] == [("first", 3, 0), ("second", 0, 1), ("first", 0, 0)]
 
@@ -85,7 +85,7 @@ def test_nearly_the_same_question_or_long_answer_joins_families_and_a_short_answ
 def test_a_pair_whose_long_answer_is_held_out_stays_out_under_another_question() -> None:
     pairs = [Pair("a", "Which?", f"{LONG}!", "No.", "g1"), Pair("b", "Why?", "No.", "Yes.", "g2")]
     held = Apart("run", "all pairs of an audit", (), frozenset(), answers=(LONG, "No."), unread=3)
-    _, kept, (left,) = left_out(pairs, [held])
+    kept, (left,) = left_out(pairs, [held])
     assert [p.id for p in kept] == ["b"]
     assert (left.same, left.near, left.unread) == (0, 1, 3)
 
@@ -335,5 +335,5 @@ def test_a_conversation_is_compared_by_all_of_its_turns() -> None:
     talk = Pair("t", (Message("user", "hi"), Message("assistant", "yes?"), Message("user", "why")), "r", "w", "g")
     alone = pair("u", "why", "h")
     one = Apart("b", "benchmark", (), frozenset({question_key("why")}))
-    _, kept, _ = left_out([talk, alone], [one])
+    kept, _ = left_out([talk, alone], [one])
     assert [p.id for p in kept] == ["t"]

@@ -93,10 +93,12 @@ def telling(*answers: str) -> Iterator[str]:
     return (answer for answer in answers if len(answer.split()) >= _TELLING)
 
 
-def left_out(pairs: Sequence[Pair], apart: Sequence[Apart]) -> tuple[dict[str, str], list[Pair], list[Left]]:
-    """The family of each pair by id, the pairs that may go in, in their order, and how many may not, for each of
-    `apart`."""
-    home = families(pairs)
+def left_out(
+    pairs: Sequence[Pair], apart: Sequence[Apart], *, home: Mapping[str, str] | None = None
+) -> tuple[list[Pair], list[Left]]:
+    """The pairs that may go in, in their order, and how many may not, for each of `apart`. `home`: their families, if
+    they are known already."""
+    home = families(pairs) if home is None else home
     asked = {pair.id: transcript(pair.prompt) for pair in pairs}
     keys = {pair.id: question_key(asked[pair.id]) for pair in pairs}
     kept, told = list(pairs), []
@@ -109,7 +111,7 @@ def left_out(pairs: Sequence[Pair], apart: Sequence[Apart]) -> tuple[dict[str, s
         left = [pair for pair in open_ if home[pair.id] not in similar]
         told.append(Left(one.name, one.what, len(kept) - len(open_), len(open_) - len(left), one.unread))
         kept = left
-    return home, kept, told
+    return kept, told
 
 
 def apart_of(

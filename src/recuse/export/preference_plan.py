@@ -12,10 +12,10 @@ from typing import Any
 
 from recuse.asks import Design
 from recuse.assets import digest
-from recuse.backends import Backend, Options, open_backend
+from recuse.backends import Backend, Options, open_backend, settle
 from recuse.backends.base import public_address
 from recuse.errors import UsageError
-from recuse.export.apart import Apart, Left, benchmark, left_out
+from recuse.export.apart import Apart, Left, benchmark, families, left_out
 from recuse.export.folder import check_free
 from recuse.export.heldout import held_out, is_discovery
 from recuse.export.mixing import for_test
@@ -61,6 +61,9 @@ class PreferenceConfig:
     prices: Path | None = None
     run_code: bool = False
     work: Path | None = None  # run folder of the teacher's replies; None: one that the same settings find again
+
+    def __post_init__(self) -> None:
+        settle(self, "teacher", "teacher_options")
 
 
 @dataclass(frozen=True)
@@ -180,13 +183,15 @@ def plan_preferences(config: PreferenceConfig) -> PreferencePlan:
         config.pairs, preset=config.preset, columns=config.columns or None, group=config.group, limit=config.limit,
         seed=config.seed, on_bad="skip" if config.skip_bad else "error",
     )  # fmt: skip
-    every, pairs, left = left_out(list(source), apart)
+    every = list(source)
+    home = families(every)
+    pairs, left = left_out(every, apart, home=home)
     if not pairs:
         raise UsageError(
             f"None of the {len(source):,} pairs may be used: all are held out by a run, or stand in a benchmark.",
             hint="Give pairs that no run has examined.",
         )
-    home = {pair.id: every[pair.id] for pair in pairs}
+    home = {pair.id: home[pair.id] for pair in pairs}
     test = for_test(home.values(), share=config.test, seed=config.seed)
     teacher, price = _teacher(config)
     return PreferencePlan(

@@ -12,14 +12,13 @@ from recuse.blinding.pairs import Blinds
 from recuse.discovery.split import from_column, split
 from recuse.discovery.transfer import read_run
 from recuse.errors import InputError, UsageError
-from recuse.export.apart import Apart, left_out, question_key
+from recuse.export.apart import apart_of, left_out
 from recuse.export.heldout import held_out, parts_of
 from recuse.export.sources import Source, sources
 from recuse.perturb.arms import Arm
 from recuse.perturb.rules import rule_arms
 from recuse.perturb.shams import bias_arms, placebo_arms
 from recuse.plan import AuditConfig, Plan
-from recuse.prompts import transcript
 from recuse.types import Pair
 
 
@@ -133,10 +132,7 @@ def held_pairs(like: Like, plan: Plan) -> Held:
     if like.discovery:
         found = parts_of(like.run)
         looked = [*found.discovery, *found.validation]
-        questions = tuple(transcript(pair.prompt) for pair in looked)
-        apart = Apart(name, "discovery and validation parts", questions, frozenset(map(question_key, questions)),
-                      frozenset(pair.id for pair in looked))  # fmt: skip
-        kept, _ = left_out(every, [apart])
+        kept, _ = left_out(every, [apart_of(name, "discovery and validation parts", looked)])
         if not kept:
             raise UsageError(f"All pairs lie in the parts of {like.run} in which the biases were found.",
                              hint="Leave --pairs out: its test part is taken.")  # fmt: skip
