@@ -10,8 +10,8 @@ from pathlib import Path
 import recuse
 
 FLOW = [
-    "errors", "types", "assets", "extras", "stats", "verdict", "prompts", "library", "pairs", "blinding",
-    "counterfactual", "asks", "prices", "weights", "machine", "backends", "ledger", "judge", "judgements", "recorded",
+    "errors", "types", "columns", "assets", "extras", "stats", "verdict", "prompts", "library", "pairs", "blinding",
+    "counterfactual", "asks", "prices", "weights", "machine", "backends", "ledger", "batches", "judge", "judgements", "recorded",
     "perturb", "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap", "controls", "probes",
     "conclude", "known", "plan", "examine", "reexamine", "discovery", "export", "explain", "harden", "release",
     "inspect", "pytest", "cli",

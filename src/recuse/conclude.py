@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from recuse.audits import Measure, Table, measure_all
+from recuse.columns import BOUNDED, FRESH, HAS_LOGIT, HAS_OUTSIDE, HAS_SCORES, ORDERS, PREFERS, Judgements
 from recuse.controls import Controls
 from recuse.gate import Gate, decide
 from recuse.report.casefile import CASES, Words, cases_bytes, read_cases, select
@@ -23,6 +24,7 @@ _COLUMNS = {
     "prefers": "string", "reason": "string", "logit": "float64", "outside": "float64", "fresh": "bool",
     "bounded": "bool", "score_chosen": "float64", "score_rejected": "float64", "gold": "bool",
 }  # fmt: skip
+_ROWS = 1 << 16  # a part of judgements.parquet is made of so many
 
 
 def conclude(
@@ -69,8 +71,9 @@ def conclude(
         gate=gate.plain(), gate_name=gate_name, config=config, notes=(*controls.notes, *notes), usage=usage,
         looks=len(looks), folder=run.path,
     )  # fmt: skip
-    run.replace("judgements.parquet", _parquet(judgements, table))
-    run.replace(CASES, cases_bytes(select(judgements), pair_of, texts or {}, words))
+    kept = Judgements.of(judgements)
+    run.replace("judgements.parquet", _parquet(kept, table))
+    run.replace(CASES, cases_bytes(select(kept), pair_of, texts or {}, words))
     cases, of_cases = read_cases(run.path)  # as `recuse report` reads them
     result = replace(result, cases=cases, of_cases=of_cases)
     _write(run, result)
@@ -99,20 +102,36 @@ def _write(run: RunFolder, result: AuditResult) -> None:
     run.write("findings.json", findings_text(result))  # last: its existence means that the folder is complete
 
 
-def _parquet(judgements: Sequence[Judgement], table: Table) -> bytes:
+def _parquet(judgements: Judgements, table: Table) -> bytes:
     """One row a judgement. `gold` says whether its "chosen" is known to be the better answer."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    domains, gold = (dict(zip(table.pairs, of, strict=True)) for of in (table.domain_of, table.gold.tolist()))
-    told: dict[str, list[Any]] = {
-        "domain": [domains.get(j.pair) for j in judgements],
-        "gold": [gold.get(j.pair) for j in judgements],
-        "score_chosen": [j.scores and j.scores[0] for j in judgements],
-        "score_rejected": [j.scores and j.scores[1] for j in judgements],
-    }
     schema = pa.schema([pa.field(name, pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()])
-    columns = {name: told[name] if name in told else [getattr(j, name) for j in judgements] for name in _COLUMNS}
+    place = {pair: i for i, pair in enumerate(table.pairs)}
+    at = pa.array([place.get(pair) for pair in judgements.pairs.texts], type=pa.int32())
+    of_pair = {
+        "pair": pa.array(judgements.pairs.texts, type=pa.string()),
+        "group": pa.array((judgements.groups[pair] for pair in judgements.pairs.texts), type=pa.string()),
+        "domain": pa.array(table.domain_of, type=pa.string()).take(at),
+        "gold": pa.array(table.gold).take(at),
+    }
+    of_code = {
+        "arm": pa.array(judgements.arms.texts), "order": pa.array(ORDERS), "prefers": pa.array(PREFERS),
+        "reason": pa.array(judgements.reasons.texts, type=pa.string()),
+    }  # fmt: skip
+    numbers = {"logit": HAS_LOGIT, "outside": HAS_OUTSIDE, "chosen": HAS_SCORES, "rejected": HAS_SCORES}
+    columns = {name: judgements.column(name) for name in (*of_code, *numbers, "pair", "repeat", "marks")}
     sink = io.BytesIO()
-    pq.write_table(pa.table(columns, schema=schema), sink)
+    with pq.ParquetWriter(sink, schema) as writer:
+        for start in range(0, len(judgements), _ROWS):
+            part = {name: column[start : start + _ROWS] for name, column in columns.items()}
+            lacks = {bit: (part["marks"] & bit) == 0 for bit in (FRESH, BOUNDED, *numbers.values())}
+            found = {name: texts.take(pa.array(part["pair"])) for name, texts in of_pair.items()}
+            found |= {name: texts.take(pa.array(part[name])) for name, texts in of_code.items()}
+            found |= {name: pa.array(part[name], mask=lacks[bit]) for name, bit in numbers.items()}
+            found["score_chosen"], found["score_rejected"] = found.pop("chosen"), found.pop("rejected")
+            found |= {"fresh": pa.array(~lacks[FRESH]), "bounded": pa.array(~lacks[BOUNDED])}
+            found["repeat"] = pa.array(part["repeat"])
+            writer.write_table(pa.table({name: found[name] for name in _COLUMNS}, schema=schema))
     return sink.getvalue()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from recuse.columns import Judgements, Names
 from recuse.judge import Answered
 from recuse.types import Ask, Judgement, Preference, Reply, Verdict
 from recuse.verdict import read
@@ -59,9 +60,17 @@ def judgements(
 
 
 def ordered(found: Iterable[Judgement], pairs: Iterable[str]) -> list[Judgement]:
-    """The judgements sorted by pair (in the order of `pairs`), arm, order and repeat."""
+    """The judgements sorted by pair (in the order of `pairs`), arm, order and repeat. `gathered` does so for many."""
     rank = {pair: i for i, pair in enumerate(pairs)}
     return sorted(found, key=lambda j: (rank[j.pair], j.arm, j.order, j.repeat))
+
+
+def gathered(found: Iterable[Judgement], pairs: Names[str], groups: Mapping[str, str]) -> Judgements:
+    """The judgements in columns, in the same order."""
+    kept = Judgements(pairs, groups)
+    kept.extend(found)
+    kept.sort()
+    return kept
 
 
 def _read(reply: Reply, spec: Spec | None) -> Verdict:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recuse.columns import BOUNDED, FRESH, HAS_LOGIT, HAS_OUTSIDE, ORDERS, PREFERS, Judgements
 from recuse.types import Judgement
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-_ERROR = {"chosen": 0.0, "rejected": 1.0, "tie": 0.5, None: 0.0}
-_ORDERS = {"AB": 0, "BA": 1, "-": 2}
-AB, BA = 0, 1
+_ERROR = np.array([{"chosen": 0.0, "rejected": 1.0, "tie": 0.5, None: 0.0}[preference] for preference in PREFERS])
+AB, BA = ORDERS.index("AB"), ORDERS.index("BA")
 
 
 @dataclass(frozen=True)
@@ -71,36 +72,38 @@ class Table:
         lengths: Mapping[str, tuple[int, int]] | None = None,
         deterministic: bool = False,
     ) -> Table:
-        """Columns of `judgements` and of those on pairs `without_gold`, which count for all but errors."""
-        pairs: dict[str, int] = {}
-        codes: dict[str, int] = {}
-        group_of: list[int] = []
-        graded = len({j.pair for j in judgements})
-        rows = [*judgements, *without_gold]
-        for j in rows:
-            if j.pair not in pairs:
-                pairs[j.pair] = len(pairs)
-                group_of.append(codes.setdefault(j.group, len(codes)))
-        sides = np.array([(lengths or {}).get(pair, (-1, -1)) for pair in pairs], dtype=float).reshape(-1, 2)
+        """Columns of `judgements` and of those on pairs `without_gold`, which count for all but errors.
+
+        Pairs and groups are numbered in the order in which they first come.
+        """
+        rows = Judgements.of([*judgements, *without_gold] if without_gold else judgements)
+        names, first, place = np.unique(rows.column("pair"), return_index=True, return_inverse=True)
+        graded = np.unique(rows.column("pair")[: len(judgements)]).size
+        came = np.argsort(first)
+        number = np.empty_like(came)
+        number[came] = np.arange(came.size)
+        pairs = [rows.pairs.texts[i] for i in names[came].tolist()]
+        prefers = rows.column("prefers")
+        sides = np.fromiter(chain.from_iterable((lengths or {}).get(pair, (-1, -1)) for pair in pairs), dtype=float)
         return cls(
-            pair=np.array([pairs[j.pair] for j in rows], dtype=np.int64),
-            order=np.array([_ORDERS[j.order] for j in rows], dtype=np.int64),
-            repeat=np.array([j.repeat for j in rows], dtype=np.int64),
-            error=np.array([_ERROR[j.prefers] for j in rows], dtype=float),
-            missing=np.array([j.prefers is None for j in rows], dtype=bool),
-            tie=np.array([j.prefers == "tie" for j in rows], dtype=bool),
-            fresh=np.array([j.fresh for j in rows], dtype=bool),
-            bounded=np.array([j.bounded for j in rows], dtype=bool),
-            reasons=[j.reason for j in rows],
-            logit=np.array([j.logit or 0.0 for j in rows], dtype=float),
-            has_logit=np.array([j.logit is not None for j in rows], dtype=bool),
-            outside=np.array([j.outside or 0.0 for j in rows], dtype=float),
-            has_outside=np.array([j.outside is not None for j in rows], dtype=bool),
-            pairs=list(pairs),
-            group_of=np.array(group_of, dtype=np.int64),
+            pair=number[place].astype(np.int64),
+            order=rows.column("order").astype(np.int64),
+            repeat=rows.column("repeat").astype(np.int64),
+            error=_ERROR[prefers],
+            missing=prefers == PREFERS.index(None),
+            tie=prefers == PREFERS.index("tie"),
+            fresh=rows.marked(FRESH),
+            bounded=rows.marked(BOUNDED),
+            reasons=[rows.reasons.texts[i] for i in rows.column("reason").tolist()],
+            logit=rows.column("logit").copy(),
+            has_logit=rows.marked(HAS_LOGIT),
+            outside=rows.column("outside").copy(),
+            has_outside=rows.marked(HAS_OUTSIDE),
+            pairs=pairs,
+            group_of=_numbered(rows.groups[pair] for pair in pairs),
             gold=np.arange(len(pairs)) < graded,
             domain_of=[(domains or {}).get(pair) for pair in pairs],
-            lengths=(sides[:, 0], sides[:, 1]),
+            lengths=(sides[0::2].copy(), sides[1::2].copy()),
             deterministic=deterministic,
         )
 
@@ -181,3 +184,12 @@ class Table:
         _, left, right = np.intersect1d(keys[AB], keys[BA], assume_unique=True, return_indices=True)
         ab, ba = places[AB][left], places[BA][right]
         return ab, ba, self.pair[ab]
+
+
+def _numbered(texts: Iterable[str]) -> Ints:
+    """The number of each text, in the order in which the texts first come."""
+    import pyarrow as pa
+
+    encoded = pa.array(texts, type=pa.string()).dictionary_encode()
+    numbers: Ints = encoded.indices.to_numpy().astype(np.int64)
+    return numbers

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _COLUMNS = ("id", "chosen", "rejected", "group", "domain", "reference", "gold", "row")
+_SHARED = ("group", "domain", "gold")
 
 
 class PairSet:
@@ -83,13 +84,22 @@ class PairSet:
         `name` is a field of Pair that holds text, "row" (the row of the source) or a key of Pair.meta. Raises
         UsageError for another name.
         """
-        return self._as_array(self._take(name).to_pylist() if name in _COLUMNS else self._meta(name))
+        return self._as_array(self._values(name) if name in _COLUMNS else self._meta(name))
 
     def of_source(self, name: str) -> np.ndarray:
         """The same where the user names a column of the file: its own `id` or `row` comes before ours."""
         if name not in _COLUMNS:
             return self.column(name)
-        return self._as_array(self._meta(name, else_=self._take(name).to_pylist()))
+        return self._as_array(self._meta(name, else_=self._values(name)))
+
+    def _values(self, name: str) -> list[Any]:
+        """A column's values; equal ones of the few texts that many pairs share are one object."""
+        found = self._take(name)
+        if name not in _SHARED:
+            return found.to_pylist()  # type: ignore[no-any-return]
+        encoded = found.combine_chunks().dictionary_encode()
+        texts = encoded.dictionary.to_pylist()
+        return [None if i is None else texts[i] for i in encoded.indices.to_pylist()]
 
     def _meta(self, name: str, *, else_: list[Any] | None = None) -> list[Any]:
         metas = [json.loads(meta) for meta in self._take("meta").to_pylist()]

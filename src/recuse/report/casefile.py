@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from recuse.columns import PREFERS, Judgements
 from recuse.errors import InputError
 from recuse.ledger import Ledger
 from recuse.prompts import transcript
@@ -34,13 +35,24 @@ Words = Mapping[tuple[str, str, int], str]  # pair, order, repeat -> what a reco
 def select(judgements: Iterable[Judgement], *, most: int = MOST) -> list[Key]:
     """The cases that are shown, worst first and else in the order in which they came; the untouched answers, arms of
     biases and their placebos."""
-    said: dict[Key, dict[str, str]] = {}
-    for j in judgements:
-        if j.repeat == 0 and _shown(j.arm):
-            said.setdefault((j.pair, j.arm), {})[j.order] = _says(j.prefers, j.reason)
-    rank = {name: i for i, name in enumerate(OUTCOMES)}
-    worst = sorted(said, key=lambda key: (rank[outcome_of(said[key].values())], key[1] != UNTOUCHED))
-    return worst[:most]
+    import numpy as np
+
+    rows = Judgements.of(judgements)
+    ranks = np.array([_rank(said) for said in range(1 << len(PREFERS))])
+    arms = rows.arms.texts
+    shown = np.array([_shown(arm) for arm in arms], dtype=bool)[rows.column("arm")] & (rows.column("repeat") == 0)
+    of = rows.column("pair")[shown].astype(np.int64) * len(arms) + rows.column("arm")[shown]
+    cases, first, place = np.unique(of, return_index=True, return_inverse=True)
+    said = np.zeros(cases.size, dtype=np.int64)
+    np.bitwise_or.at(said, place, 1 << rows.column("prefers")[shown].astype(np.int64))
+    untouched = np.array([arm == UNTOUCHED for arm in arms], dtype=bool)[cases % len(arms)]
+    worst = np.lexsort((first, ~untouched, ranks[said]))[:most]
+    return [(rows.pairs.texts[case // len(arms)], arms[case % len(arms)]) for case in cases[worst].tolist()]
+
+
+def _rank(said: int) -> int:
+    """The place among `OUTCOMES` of a case whose verdicts are the set bits, which count in `PREFERS`."""
+    return list(OUTCOMES).index(outcome_of(_says(p, "") for bit, p in enumerate(PREFERS) if said >> bit & 1))
 
 
 def _shown(arm: str) -> bool:
