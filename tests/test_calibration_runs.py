@@ -49,20 +49,20 @@ def world(n: int, right: float, seed: int) -> dict[str, str]:
 
 def test_change_of_kappa_is_the_difference_and_its_jackknife() -> None:
     rng = np.random.default_rng(0)
-    reference = rng.choice(["A", "B", "tie"], 60)
-    old, new = (np.where(rng.random(60) < share, reference, rng.choice(["A", "B"], 60)) for share in (0.8, 0.5))
-    groups = np.arange(60) // 2
+    reference = rng.choice(["A", "B", "tie"], 120)
+    old, new = (np.where(rng.random(120) < share, reference, rng.choice(["A", "B"], 120)) for share in (0.8, 0.5))
+    groups = np.arange(120) // 2
     found = stats.kappa_change(old, new, reference, groups=groups)
     everything = [cohen_kappa_score(new, reference) - cohen_kappa_score(old, reference)]
     left_out = [
         cohen_kappa_score(new[groups != g], reference[groups != g])
         - cohen_kappa_score(old[groups != g], reference[groups != g])
-        for g in range(30)
+        for g in range(60)
     ]
     assert found.estimate == pytest.approx(everything[0])
-    error = math.sqrt(29 / 30 * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
-    assert found.interval == pytest.approx((everything[0] - 2.04523 * error, everything[0] + 2.04523 * error), abs=1e-4)
-    assert (found.n, found.groups) == (60, 30)
+    error = math.sqrt(59 / 60 * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
+    assert found.interval == pytest.approx((everything[0] - 2.00100 * error, everything[0] + 2.00100 * error), abs=1e-4)
+    assert (found.n, found.groups) == (120, 60)
 
 
 def test_change_of_kappa_covers_the_true_one() -> None:
