@@ -141,7 +141,9 @@ def _gamma_tail(weights: Array, shapes: Array) -> float:
         bent = 1 + 2 * bend * y  # the slope stays under 1/2: where the integrand is normal, more would let it grow
         ahead = bend * y**2 / bent + 1j * y
         slope = h * np.cosh(t) * (2 * bend * y * (1 + bend * y) / bent**2 + 1j)
-        terms = np.exp(-(shapes @ np.log(1 - np.outer(tilted, ahead)))) / (c + ahead) * slope
+        # Without BLAS, whose threads made 400 ms of 40 ms at 600 kinds while other work held the cores.
+        logs = np.einsum("k,kt->t", shapes, np.log(1 - np.outer(tilted, ahead)))
+        terms = np.exp(-logs) / (c + ahead) * slope
         integral += float(terms.imag.sum()) - (float(terms.imag[0]) / 2 if t[0] == 0 else 0.0)
         if abs(terms[-1]) < 1e-17 * abs(integral):
             break

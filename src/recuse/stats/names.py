@@ -47,7 +47,7 @@ def across_names(
     shares = np.zeros(len(cells.labels))
     shares[usable] = cells.shares(usable)
     shares /= shares.sum()
-    gap = float(shares @ gaps)
+    gap = float((shares * gaps).sum())
     w = shares[cell] * w / np.bincount(place, w)[place]
     centre = np.bincount(place, w * x[rows])[place] / shares[cell]
     inner = w * (x[rows] - centre)
