@@ -14,6 +14,7 @@ from recuse.cli import run
 from recuse.discovery.config import DiscoverConfig, plan_discovery
 from recuse.discovery.split import PARTS
 from recuse.discovery.transfer import transfer_config
+from recuse.export.heldout import parts_of
 from recuse.pairs import load_pairs
 from recuse.plan import AuditConfig
 from recuse.run import RunFolder
@@ -40,9 +41,30 @@ def test_what_the_judge_is_shown_names_nobody_and_ids_stay(source: Path) -> None
     assert first.prompt == second.prompt == "Is [PERSON_1] fit for the job?"
     assert first.chosen == second.chosen == "[TITLE] [PERSON_1] is; [PRONOUN] has run two shops."
     assert [p.id for p in shown] == [p.id for p in before]
-    assert [p.group for p in shown] == [p.group for p in before]
     assert "2 pairs blinded" in said[0]
     assert "6 names" in said[0]
+
+
+def test_what_blinding_makes_one_question_is_one_group_and_other_groups_stay(tmp_path: Path) -> None:
+    rows = [
+        {"prompt": "Is Anna Weber fit?", "who": ["Anna Weber"], "topic": "a"},
+        {"prompt": "Is Paul Brandt fit?", "who": ["Paul Brandt"], "topic": "b"},
+        {"prompt": "Is  [PERSON_1] FIT?", "who": [], "topic": "c"},  # by nobody's change, and yet the same question now
+        {"prompt": "Is it warm?", "who": [], "topic": "d"},
+        {"prompt": "Is it warm?", "who": [], "topic": "e"},  # apart by the user's wish: blinding changed nothing here
+        {"prompt": "Who is Anna Weber?", "who": ["Anna Weber"], "topic": "a"},  # joined by its group
+    ]
+    path = tmp_path / "groups.jsonl"
+    texts = [{**row, "chosen": f"yes {i}", "rejected": f"no {i}"} for i, row in enumerate(rows)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in texts))
+    shown, said = Blinds(names="who").blinded(load_pairs(path, group="topic"))
+    assert [p.group for p in shown] == ["a", "a", "a", "d", "e", "a"]
+    assert shown.groups == 3 == len(set(shown.column("group")))
+    assert said[-1] == ("2 groups were joined to others, since their questions are the same once blinded: 3 are left.")
+    backwards = tmp_path / "backwards.jsonl"
+    backwards.write_text("".join(json.dumps(row) + "\n" for row in texts[::-1]))
+    again = Blinds(names="who").blinded(load_pairs(backwards, group="topic"))[0]
+    assert [p.group for p in again] == [p.group for p in shown][::-1]
 
 
 def test_the_hash_follows_the_names_so_that_a_resume_is_the_same_run(source: Path, tmp_path: Path) -> None:
@@ -118,13 +140,19 @@ def test_a_discovery_searches_blinded_pairs_and_a_transfer_blinds_them_again(sou
     try:
         shown = [pair for part in PARTS for pair in getattr(plan.splits, part)]
         assert len(shown) == 60
+        home = {pair.prompt: part for part in PARTS for pair in getattr(plan.splits, part)}
+        assert len(home) == 30  # two pairs of the source ask each, and both lie in one part
+        assert all(home[pair.prompt] == part for part in PARTS for pair in getattr(plan.splits, part))
         texts = " ".join(f"{pair.prompt} {pair.chosen} {pair.rejected}" for pair in shown)
         assert not [name for name in ("Anna", "Weber", "Paul", "Brandt") if name in texts]
-        table = plan.run_table()
+        table, ids = plan.run_table(), {part: [pair.id for pair in getattr(plan.splits, part)] for part in PARTS}
     finally:
         plan.audit.close()
     assert table["blinded"] == {"names": "who"}
     with RunFolder(tmp_path / "run", table):
         pass
+    dealt = parts_of(tmp_path / "run")
+    assert {part: [pair.id for pair in getattr(dealt, part)] for part in PARTS} == ids
+    assert "Anna Weber" in str(dealt.discovery[0].prompt) or "Paul Brandt" in str(dealt.discovery[0].prompt)
     again = transfer_config(tmp_path / "run", AuditConfig("fake/skill=1", ""))
     assert again.judge.blinds == Blinds(names="who")

@@ -12,12 +12,13 @@ import pytest
 
 from recuse.errors import InputError, UsageError
 from recuse.export.alike import alike, near
-from recuse.export.apart import Apart, benchmark, families, left_out, question_key
+from recuse.export.apart import Apart, benchmark, families, left_out
 from recuse.export.dealing import Dealt, deal_out, gist
 from recuse.export.mixing import amounts, evenly, for_test, mixed
 from recuse.lab.bench import Bench
 from recuse.library import Bias
 from recuse.pairs import load_pairs
+from recuse.pairs.families import question_key
 from recuse.perturb.arms import Arm, Rewrite
 from recuse.types import Message, Pair
 

@@ -1,12 +1,13 @@
 """Blinding inside a judged run: the judge is shown no name and no listed sign of a group, or nothing is asked.
 
-Ids, groups and gold stay those of the pairs as they are, so that results find back to their source.
+Ids and gold stay those of the pairs as they are, so that results find back to their source. Groups that blinding makes
+share a question become one: they are one observation now, and must not lie in two parts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from recuse.blinding.settings import BlindSettings, Signal, load_signals
 from recuse.blinding.verify import find_leaks
 from recuse.errors import InputError
 from recuse.pairs import PairSet
+from recuse.pairs.families import Families, question_key
 from recuse.types import Message, Pair
 
 _WORDS = {"person": "names", "pronoun": "pronouns", "title": "titles", "gender": "gendered words", "noun": "nouns"}
@@ -58,6 +60,7 @@ class Blinds:
         settings, signals, redactor = BlindSettings(), self._signals(), self.redactor()
         listed = read_names(self.names_file) if self.names_file else ()
         counts, touched, alike = Counter[str](), 0, 0
+        asked: set[str] = set()  # keys of the questions that blinding changed
         rows = iter(pairs.column("row"))
         given = iter(pairs.of_source(self.names) if self.names else [None] * len(pairs))
 
@@ -75,10 +78,31 @@ class Blinds:
             counts.update(span.kind for span in found.spans)
             touched += bool(found.spans)
             alike += found.texts["chosen"] == found.texts["rejected"]
-            return _with(pair, found.texts)
+            blind = _with(pair, found.texts)
+            if blind.prompt != pair.prompt:
+                asked.add(question_key(blind.prompt))
+            return blind
 
         shown = pairs.changed(change, by="blinded")
-        return shown, _said(counts, touched, alike)
+        said = _said(counts, touched, alike)
+        if new := _joined(shown, asked):
+            shown = shown.changed(lambda pair: replace(pair, group=new.get(pair.group, pair.group)), by="regrouped")
+            said.append(
+                f"{len(new):,} groups were joined to others, since their questions are the same once blinded: "
+                f"{shown.groups:,} are left."
+            )
+        return shown, said
+
+
+def _joined(pairs: PairSet, asked: Set[str]) -> dict[str, str]:
+    """The new name of every group that shares one of the questions `asked` with another."""
+    if not asked:
+        return {}
+    families, first = Families(), dict[str, str]()
+    for pair in pairs:
+        if (key := question_key(pair.prompt)) in asked:
+            families.join(first.setdefault(key, pair.group), pair.group)
+    return {group: name for group in set(pairs.column("group")) if (name := families.of(group)) != group}
 
 
 def _texts(pair: Pair) -> dict[str, str]:

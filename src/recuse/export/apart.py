@@ -7,8 +7,6 @@ through others, so that no half of a family stays behind.
 
 from __future__ import annotations
 
-import hashlib
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 from recuse.errors import InputError
 from recuse.export.alike import alike, near
+from recuse.pairs.families import Families, question_key
 from recuse.pairs.presets import Preset, detect
 from recuse.pairs.readers import read_file
 from recuse.pairs.rows import BadRow, Unusable, prompt
@@ -31,7 +30,7 @@ _ASKED = ("question", "prompt", "instruction", "input", "Question")
 @dataclass(frozen=True)
 class Apart:
     """Pairs of which nothing may go into a set. `questions` and `answers` are those whose texts are known, by which
-    near ones are found; `keys` those of all questions (see `question_key`); `ids` the pairs themselves."""
+    near ones are found; `keys` those of all questions (`question_key`); `ids` the pairs themselves."""
 
     name: str  # for the card: a run folder's or a file's name, without its path
     what: str  # "validation and test parts", "all pairs of an audit", "benchmark"
@@ -53,39 +52,22 @@ class Left:
     unread: int = 0  # pairs of the `Apart` whose texts are not known, so that nothing near them was found
 
 
-def question_key(question: str) -> str:
-    """20 hex digits of SHA-256 over the normalised text: the group that `load_pairs` gives such a question."""
-    text = " ".join(unicodedata.normalize("NFKC", question).casefold().split())
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
-
-
 def families(pairs: Sequence[Pair]) -> dict[str, str]:
     """The family of each pair, by id, named after the first of its groups by alphabet."""
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while (above := parent.setdefault(name, name)) != name:
-            parent[name] = parent[above]
-            name = above
-        return name
-
-    def join(one: str, other: str) -> None:
-        first, second = sorted((root(one), root(other)))
-        parent[second] = first
-
+    home = Families()
     questions = {pair.id: transcript(pair.prompt) for pair in pairs}
     for pair in pairs:
-        join(f"group {pair.group}", f"question {question_key(questions[pair.id])}")
+        home.join(f"group {pair.group}", f"question {question_key(questions[pair.id])}")
         for answer in telling(pair.chosen, pair.rejected):
-            join(f"group {pair.group}", f"text {question_key(answer)}")
+            home.join(f"group {pair.group}", f"text {question_key(answer)}")
     for kind, texts in (
         ("question", set(questions.values())),
         ("text", {answer for pair in pairs for answer in telling(pair.chosen, pair.rejected)}),
     ):
         every = sorted(texts)
         for i, j in alike(every):
-            join(f"{kind} {question_key(every[i])}", f"{kind} {question_key(every[j])}")
-    return {pair.id: root(f"group {pair.group}") for pair in pairs}
+            home.join(f"{kind} {question_key(every[i])}", f"{kind} {question_key(every[j])}")
+    return {pair.id: home.of(f"group {pair.group}") for pair in pairs}
 
 
 def telling(*answers: str) -> Iterator[str]:

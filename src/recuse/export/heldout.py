@@ -56,9 +56,9 @@ def _parts(run: Path, table: Mapping[str, Any]) -> Splits:
     """The parts of a discovery as its configuration deals them."""
     try:
         pairs = _load(table, skip_bad=table.get("skip_bad", False))
-        found = _hash(pairs, table)
+        seen = _as_seen(pairs, table)
         column = table.get("split_column")
-        every = list(pairs)
+        every = [replace(pair, group=group) for pair, group in zip(pairs, seen.column("group"), strict=True)]
         parts = from_column(every, column) if column else split(every, seed=table["seed"], fractions=table["fractions"])
     except KeyError as error:
         raise InputError(
@@ -69,7 +69,7 @@ def _parts(run: Path, table: Mapping[str, Any]) -> Splits:
             f"which pairs the run {run} holds out cannot be told, since its pairs cannot be read again: {error}",
             hint="Run the command where that file lies.",
         ) from None
-    if found != table["pairs_hash"]:
+    if seen.hash != table["pairs_hash"]:
         raise InputError(
             f"which pairs the run {run} holds out cannot be told: the content of {table['pairs']} has changed",
             hint="Restore the file as it was.",
@@ -82,7 +82,7 @@ def _again(table: Mapping[str, Any]) -> list[Pair]:
     named, and whether bad rows were skipped, are not in its configuration: the hash decides."""
     try:
         with closing(_load(table, skip_bad=True)) as pairs:
-            return list(pairs) if _hash(pairs, table) == table["pairs_hash"] else []
+            return list(pairs) if _as_seen(pairs, table).hash == table["pairs_hash"] else []
     except (KeyError, RecuseError):
         return []
 
@@ -109,10 +109,10 @@ def _load(table: Mapping[str, Any], *, skip_bad: bool) -> PairSet:
     )  # fmt: skip
 
 
-def _hash(pairs: PairSet, table: Mapping[str, Any]) -> str:
-    """As the run has it: of the texts that its judge saw. Groups and ids stay those of the source."""
+def _as_seen(pairs: PairSet, table: Mapping[str, Any]) -> PairSet:
+    """The pairs with the texts that the run's judge saw, and with the groups that it had."""
     blinds = Blinds.from_table(table.get("blinded", {}))
-    return pairs.hash if blinds is None else blinds.blinded(pairs)[0].hash
+    return pairs if blinds is None else blinds.blinded(pairs)[0]
 
 
 def _judged(path: Path) -> tuple[frozenset[str], frozenset[str]]:

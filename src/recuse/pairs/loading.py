@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,12 +12,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from recuse.errors import InputError
+from recuse.pairs.families import question_key
 from recuse.pairs.pairset import Digests, PairSet, classes, sample, set_hash
 from recuse.pairs.presets import Preset
 from recuse.pairs.readers import Rows
 from recuse.pairs.rows import BadRow, Draft, Position, Prompt, Row, Unusable, optional
 from recuse.pairs.store import Store, Writer
-from recuse.prompts import canonical, transcript
+from recuse.prompts import canonical
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,7 +86,7 @@ class Load:
         golds, turned = bytearray(), bytearray()
         for item in items:
             digest = _identity(item.draft)
-            question = _question(item.draft.prompt)
+            question = question_key(item.draft.prompt)
             group = item.group if item.group is not None else question
             either_way = sorted((item.draft.chosen, item.draft.rejected))
             answers.add(_digest([question, *either_way]))
@@ -266,9 +266,3 @@ def _digest(value: object) -> bytes:
 
 def _plain(prompt: Prompt) -> object:
     return prompt if isinstance(prompt, str) else [{"role": m.role, "content": m.content} for m in prompt]
-
-
-def _question(prompt: Prompt) -> str:
-    """The group of a question: a hash of its text after NFKC, casefolding and collapsing of white space."""
-    text = unicodedata.normalize("NFKC", transcript(prompt)).casefold()
-    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:20]

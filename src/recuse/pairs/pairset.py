@@ -118,26 +118,27 @@ class PairSet:
         return found
 
     def changed(self, change: Callable[[Pair], Pair], *, by: str) -> PairSet:
-        """The same pairs with the prompt, the answers and the reference that `change` gives each; the rest stays.
-
-        Ids and groups stay those of the source, so that results find back to it. `by` names the change and goes into
-        the hash, as do the new texts.
+        """The same pairs with the prompt, the answers, the reference and the group that `change` gives each; the rest
+        stays, ids above all, so that results find back to their source. A group that changes becomes another one of the
+        set, for all of its pairs. `by` names the change and goes into the hash, as do the new texts.
         """
         import numpy as np
 
-        writer, read = Writer(), hashlib.sha256()
+        writer, read, gone = Writer(), hashlib.sha256(), set[str]()
         for row in self._store.rows(self._index):
             pair = change(_pair(row))
             talk = None if isinstance(pair.prompt, str) else [asdict(message) for message in pair.prompt]
             texts = {"chosen": pair.chosen, "rejected": pair.rejected, "reference": pair.reference}
-            written = {**row, **texts, "prompt": json.dumps(talk) if talk else pair.prompt}
+            written = {**row, **texts, "prompt": json.dumps(talk) if talk else pair.prompt, "group": pair.group}
+            if pair.group != row["group"]:
+                gone.add(row["group"])
             read.update(canonical([row["id"], written["prompt"], *texts.values()]).encode())
             writer.add(written)
         store = writer.finish()
         hash = assets.digest(f"{self.hash} {by} {read.hexdigest()}".encode())
         return PairSet(
-            store, np.arange(len(store)), source=self.source, preset=self.preset, hash=hash, groups=self.groups,
-            balance=self.balance, notes=list(self.notes),
+            store, np.arange(len(store)), source=self.source, preset=self.preset, hash=hash,
+            groups=self.groups - len(gone), balance=self.balance, notes=list(self.notes),
         )  # fmt: skip
 
     def close(self) -> None:
