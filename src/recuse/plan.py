@@ -9,7 +9,7 @@ from typing import Any
 
 from recuse import assets
 from recuse.asks import Design, make_asks
-from recuse.backends import Backend, Capabilities, Options, open_backend
+from recuse.backends import Backend, Capabilities, Options, open_backend, settle
 from recuse.backends.base import public_address
 from recuse.blinding.pairs import Blinds
 from recuse.calibration import Labels, known_pairs
@@ -71,6 +71,10 @@ class AuditConfig:
     teacher_options: Options = field(default_factory=Options)
     shams: int = 10
     run_code: bool = False  # run the pairs' own tests on the code of the answers: executes what models wrote
+
+    def __post_init__(self) -> None:
+        settle(self, "judge", "options")
+        settle(self, "teacher", "teacher_options")
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from importlib import import_module
 
 from recuse.backends.base import Backend, Capabilities, Options, require
 from recuse.errors import UsageError
 
-__all__ = ["PROVIDERS", "Backend", "Capabilities", "Options", "open_backend", "require"]
+__all__ = [
+    "HEAVY", "PROVIDERS", "Backend", "Capabilities", "Options", "open_backend", "progress_of", "require", "settle",
+    "settled",
+]  # fmt: skip
 
 # provider -> module that has `open(model: str, options: Options) -> Backend`
 PROVIDERS = {
@@ -20,14 +25,58 @@ PROVIDERS = {
     "python": "recuse.backends.python",
     "fake": "recuse.backends.fake",
 }
+# Those that hold weights in the process in which they are open. Their `body` is a function of the ask alone.
+HEAVY = frozenset({"vllm", "hf", "hf-reward", "llamacpp"})
+_REPLICAS = re.compile(r"ray/(?:([0-9]{1,4})-)?([0-9]{1,4})\*(?!ray/)(.+)", re.DOTALL)
+
+
+def settled(name: str, options: Options) -> tuple[str, Options]:
+    """The model of `ray/3*provider/model` or `ray/1-8*provider/model`, with how many replicas among its options.
+
+    Other names are left as they are. Raises UsageError for replicas that nobody can count.
+    """
+    if not name.startswith("ray/"):
+        return name, options
+    found = _REPLICAS.fullmatch(name)
+    most = int(found[2]) if found else 0
+    fewest = int(found[1] or most) if found else 0
+    if found is None or not 1 <= fewest <= most:
+        raise UsageError(
+            f"{name!r} does not say how many replicas there are of what.",
+            hint="Write ray/3*provider/model, or ray/1-8*provider/model for as many as there are, up to 8.",
+        )
+    if options.batch:
+        raise UsageError("--batch goes without ray/…: a provider's batches need one sender.", hint="Leave one out.")
+    return found[3], replace(options, replicas=(fewest, most))
+
+
+def settle(config: object, name: str, options: str) -> None:
+    """`settled` for two fields of a frozen configuration, before anything is done with it.
+
+    So no run, ledger or price knows on how many machines a model was asked.
+    """
+    if (given := getattr(config, name)) is not None:
+        model, reached = settled(given, getattr(config, options))
+        object.__setattr__(config, name, model)
+        object.__setattr__(config, options, reached)
 
 
 def open_backend(name: str, options: Options | None = None) -> Backend:
-    """The backend for `provider/model`. Raises UsageError for an unknown one, MissingExtra for a missing package."""
+    """The backend for `provider/model`, or for several of it: `ray/3*provider/model`.
+
+    Raises UsageError for an unknown one, MissingExtra for a missing package.
+    """
+    name, options = settled(name, options or Options())
     provider, slash, model = name.partition("/")
     if not slash or not model or provider not in PROVIDERS:
         known = ", ".join(f"{p}/…" for p in PROVIDERS)
         raise UsageError(f"{name!r} does not name a judge.", hint=f"Write provider/model with one of: {known}.")
-    module = import_module(PROVIDERS[provider])
-    backend: Backend = module.open(model, options or Options())
+    spread = options.replicas is not None
+    module = import_module("recuse.backends.ray" if spread else PROVIDERS[provider])
+    backend: Backend = module.open(name if spread else model, options)
     return backend
+
+
+def progress_of(backend: Backend) -> str:
+    """What a backend that spreads its calls has to say of its replicas, in a few words; empty for any other."""
+    return str(getattr(backend, "progress", ""))

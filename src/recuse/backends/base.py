@@ -43,6 +43,7 @@ class Options:
     memory_share: float | None = None  # of a GPU's memory that vLLM may take
     max_context: int | None = None
     batch: bool = False  # send calls in batch files, at half the price, where the provider has them
+    replicas: tuple[int, int] | None = None  # fewest and most engines that Ray spreads the calls over
 
 
 def public_address(address: str | None) -> str | None:

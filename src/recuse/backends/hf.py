@@ -128,7 +128,8 @@ class HF:
         ends = loaded.model.generation_config.eos_token_id or loaded.tokenizer.eos_token_id
         self._ends = ends if isinstance(ends, list) else [ends]
 
-    def body(self, ask: Ask) -> dict[str, Any]:
+    @staticmethod  # a Ray driver forms requests without the weights
+    def body(ask: Ask) -> dict[str, Any]:
         return settings(ask)
 
     def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:

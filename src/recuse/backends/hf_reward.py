@@ -38,7 +38,8 @@ class HFReward:
         self._loaded = loaded
         self._batch = batch_size(loaded, options)
 
-    def body(self, ask: Ask) -> dict[str, Any]:
+    @staticmethod  # a Ray driver forms requests without the weights
+    def body(ask: Ask) -> dict[str, Any]:
         return {"messages": messages_of(ask)}
 
     def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:

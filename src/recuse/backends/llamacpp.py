@@ -91,7 +91,8 @@ class LlamaCpp:
             max_context=properties["default_generation_settings"]["n_ctx"],
         )
 
-    def body(self, ask: Ask) -> dict[str, Any]:
+    @staticmethod  # a Ray driver forms requests without the weights
+    def body(ask: Ask) -> dict[str, Any]:
         body = settings(ask)
         # The server's own defaults cut the distribution that is sampled from.
         body |= {"top_k": 0, "top_p": 1.0, "min_p": 0.0}

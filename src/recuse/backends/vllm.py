@@ -107,7 +107,8 @@ class VLLM:
         self._ahead = 2 * config.scheduler_config.max_num_seqs
         self._spellings: dict[tuple[str, ...], list[int]] = {}
 
-    def body(self, ask: Ask) -> dict[str, Any]:
+    @staticmethod  # a Ray driver forms requests without the weights
+    def body(ask: Ask) -> dict[str, Any]:
         body = settings(ask)
         if ask.schema is not None:
             body["schema"] = dict(ask.schema)

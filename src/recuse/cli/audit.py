@@ -131,6 +131,7 @@ def audit(
 
 
 def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    from recuse.backends import progress_of
     from recuse.examine import run_audit
     from recuse.plan import plan_audit
     from recuse.report.terminal import Progress
@@ -144,7 +145,12 @@ def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
             result = run_audit(
                 plan,
                 watch=lambda spend, total: progress.update(
-                    spend.done, total, spend.failures, spend.cost if plan.price else None, spend.reused + spend.cached
+                    spend.done,
+                    total,
+                    spend.failures,
+                    spend.cost if plan.price else None,
+                    spend.reused + spend.cached,
+                    progress_of(plan.backend),
                 ),
                 stop=stop,
             )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recuse import assets
-from recuse.backends import Options
+from recuse.backends import Options, settle
 from recuse.backends.base import public_address
 from recuse.discovery.similar import Embeddings, load_embeddings
 from recuse.discovery.split import FRACTIONS, PARTS, Splits, from_column, split
@@ -50,6 +50,9 @@ class DiscoverConfig:
     racing: bool = True  # validation in stages, after each of which hopeless candidates are dropped
     similarity: str | None = None  # sentence embeddings by which wordings are compared; None: by words
     verify: bool = True  # ask the teacher whether an answer is still the same where no code can tell
+
+    def __post_init__(self) -> None:
+        settle(self, "teacher", "teacher_options")
 
 
 @dataclass(frozen=True)

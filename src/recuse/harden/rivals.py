@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recuse.asks import Design
-from recuse.backends import Capabilities, Options
+from recuse.backends import Capabilities, Options, settled
 from recuse.blinding.pairs import Blinds
 from recuse.errors import InputError, UsageError
 from recuse.harden.like import Like
@@ -99,7 +99,11 @@ def models_of(variant: Variant, present: AuditConfig) -> list[tuple[str, Options
     """The models that a variant asks, with how they are reached: the present one as it is."""
     elsewhere = replace(present.options, base_url=variant.base_url)
     names = variant.panel or [variant.judge or present.judge]
-    return [(name, present.options if name == present.judge and not variant.base_url else elsewhere) for name in names]
+    wanted = [settled(name, elsewhere) for name in names]
+    return [
+        (name, present.options if name == present.judge and not variant.base_url else reached)
+        for name, reached in wanted
+    ]
 
 
 def present_rival(config: AuditConfig, design: Design, seat: Seat) -> Rival:

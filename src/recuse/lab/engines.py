@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from recuse.asks import by_prefix
-from recuse.backends import Backend, Capabilities, Options, open_backend
+from recuse.backends import HEAVY, Backend, Capabilities, Options, open_backend, progress_of
 from recuse.errors import ProviderError, UsageError
 from recuse.judge import Answered, Spend, judge
 from recuse.ledger import Ledger
@@ -22,7 +22,6 @@ from recuse.types import Ask, Call, Reply
 Role = Literal["judge", "teacher", "product"]
 Send = Callable[[Sequence[Ask]], list[Answered]]
 LEDGERS: dict[Role, str] = {"judge": "ledger.sqlite", "teacher": "teacher.sqlite", "product": "product.sqlite"}
-_HEAVY = frozenset({"vllm", "hf", "hf-reward", "llamacpp"})
 Watch = Callable[[str, int, int, float], None]  # phase, replies of it so far, asks of it, cost of the run so far
 
 
@@ -129,6 +128,8 @@ class Engines:
         """Close a model; what it kept of the memory for its weights, as a sentence, empty where that is nothing."""
         model, before = self.models[role], memory.held()
         self._open.pop(role).close()
+        if model.options.replicas is not None:  # its weights lay in processes that have ended
+            return ""
         left = fit.kept(model.name, gpu=_on_gpu(model), before=before, after=memory.held())
         if left and left not in self.notes:
             self.notes.append(left)
@@ -143,20 +144,25 @@ class Engines:
         if not asks:
             return []
         spend, model, sent = self.spends[role], self.models[role], by_prefix(asks)
-        before, left = spend.done, None
+        before, left, backend = spend.done, None, self.backend(role)
         if self.max_cost is not None:
             left = self.max_cost - (self.cost - spend.cost)
+
+        def told(now: Spend) -> None:
+            spread = progress_of(backend)
+            self.watch(f"{phase} ({spread})" if spread else phase, now.done - before, len(asks), self.cost)
+
         found: dict[tuple[object, ...], Answered] = {}
         for answer in judge(
             lambda: sent,
-            self.backend(role),
+            backend,
             self._ledgers[role],
             spend=spend,
             cache=self._known.get(role),
             price=model.price,
             max_cost=left,
             stop=self.stop,
-            on_reply=lambda now: self.watch(phase, now.done - before, len(asks), self.cost),
+            on_reply=told,
         ):
             found[_identity(answer.ask)] = answer
         return [found[_identity(ask)] for ask in asks]
@@ -169,21 +175,21 @@ def same(a: Model, b: Model) -> bool:
 class _Lent(Ledger):
     """Another run's ledger: its replies serve here, and nothing is added to it."""
 
-    def put(self, call: Call, reply: Reply, *, fresh: bool = True) -> int:
+    def put(self, call: Call, reply: Reply, *, fresh: bool = True, body: str | None = None) -> int:
         """Nothing: the reply is kept in this run's own ledger."""
         return 0
 
 
 def heavy(name: str) -> bool:
-    """Whether a model of this name holds its weights in this process."""
-    return name.partition("/")[0] in _HEAVY
+    """Whether a model of this name holds its weights in this process, or in replicas on machines that another needs."""
+    return name.partition("/")[0] in HEAVY
 
 
 def _opened(model: Model, left: str) -> Backend:
     """Open a model after another one, which kept what `left` says. Raises ProviderError that says this too."""
     name, options = model.name, model.options
     try:
-        if left:
+        if left and options.replicas is None:
             split = options.tensor_parallel or 1
             fit.check(name, fit.located(name), gpu=_on_gpu(model), split=split, left=left)
         return open_backend(name, options)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recuse import assets
-from recuse.backends import Backend, Capabilities, Options, open_backend
+from recuse.backends import Backend, Capabilities, Options, open_backend, settle, settled
 from recuse.backends.base import public_address
 from recuse.errors import UsageError
 from recuse.judge import estimate_tokens
@@ -40,6 +40,9 @@ class ProbeConfig:
     cache: Path | None = None
     prices: Path | None = None
     max_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        settle(self, "model", "options")
 
 
 @dataclass(frozen=True)
@@ -149,8 +152,9 @@ def _with_model(
 def _grading(plan: ProbePlan, config: ProbeConfig) -> Grading | None:
     if plan.rubric is None:
         return None
-    local = heavy(plan.rubric.judge) or plan.rubric.judge.startswith("fake/")
-    price = priced(plan.rubric.judge, config.prices, local=local, capped=config.max_cost is not None)
+    name, _ = settled(plan.rubric.judge, Options())
+    local = heavy(name) or name.startswith("fake/")
+    price = priced(name, config.prices, local=local, capped=config.max_cost is not None)
     return Grading.of(plan, price)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from recuse import assets
-from recuse.backends import Backend, Options, open_backend
+from recuse.backends import Backend, Options, open_backend, settle
 from recuse.backends.base import public_address
 from recuse.errors import InputError, UsageError
 from recuse.judge import Answered, Spend, estimate_tokens, usage_of
@@ -56,6 +56,9 @@ class BbqConfig:
     cache: Path | None = None
     prices: Path | None = None
     max_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        settle(self, "model", "options")
 
 
 @dataclass(frozen=True)

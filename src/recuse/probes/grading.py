@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recuse.backends import Capabilities, Options
+from recuse.backends import Capabilities, Options, settled
 from recuse.errors import UsageError
 from recuse.judge import estimate_tokens
 from recuse.lab.engines import Engines, Model
@@ -59,7 +59,7 @@ class Grading:
         told = plan.rubric.model_dump(exclude={"judge", "base_url"})
         settings = RubricSettings.model_validate(told)
         bounds = RubricJudge(settings, Capabilities()).bounds
-        return cls(Model(plan.rubric.judge, Options(base_url=plan.rubric.base_url), price), settings, bounds)
+        return cls(Model(*settled(plan.rubric.judge, Options(base_url=plan.rubric.base_url)), price), settings, bounds)
 
     def grade(self, rows: Sequence[Row], plan: ProbePlan, engines: Engines) -> Graded:
         """Add grades to the rows, those of the base profile excepted: `rubric` alone, and for the first pair of groups

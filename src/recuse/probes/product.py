@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recuse.backends import Backend, Options, open_backend
+from recuse.backends import Backend, Options, open_backend, settle
 from recuse.backends.base import public_address
 from recuse.errors import UsageError
 from recuse.judge import Answered, Spend, estimate_tokens, usage_of
@@ -39,6 +39,9 @@ class Reached:
     options: Options = field(default_factory=Options)
     prices: Path | None = None
     max_cost: float | None = None
+
+    def __post_init__(self) -> None:
+        settle(self, "model", "options")
 
 
 @dataclass(frozen=True)

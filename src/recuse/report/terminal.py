@@ -170,15 +170,22 @@ class Progress(_Live):
     _begun: tuple[float, int] | None = None  # time and fresh replies at the first update
 
     def update(
-        self, done: int, total: int | None, failures: int = 0, cost: float | None = None, from_ledger: int = 0
+        self,
+        done: int,
+        total: int | None,
+        failures: int = 0,
+        cost: float | None = None,
+        from_ledger: int = 0,
+        spread: str = "",
     ) -> None:
-        """Tell the state: `done` of `total` asks answered, `from_ledger` of them without a call."""
+        """Tell the state: `done` of `total` asks answered, `from_ledger` of them without a call; `spread`: by whom."""
         now = self._clock()
         if self._begun is None:
             self._begun = (now, done - from_ledger)
         seconds, fresh = now - self._begun[0], done - from_ledger - self._begun[1]
         rate = fresh / seconds if seconds > 0 else 0.0
-        self._tell(lambda: state(done, total, failures, cost, from_ledger, rate), done, total)
+        said = f", {spread}" if spread else ""
+        self._tell(lambda: state(done, total, failures, cost, from_ledger, rate) + said, done, total)
 
 
 class Phases(_Live):
