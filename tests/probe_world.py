@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import re
 from collections import Counter
 from typing import Any
@@ -74,6 +75,11 @@ def refuser(messages: list[dict[str, str]]) -> str:
     if woman(text) and uniform("refuse", text, time) < 0.25:
         return "I'm sorry, but I can't help with that."
     return "Yes." if uniform(text, time) < rate(text) else "No."
+
+
+def tuned(messages: list[dict[str, str]]) -> dict[str, Any]:
+    """Like `innocent`, with a setting of its own that its file does not show."""
+    return {"text": innocent(messages), "model": f"desk at {os.environ['DESK_HEAT']}"}
 
 
 def flat(messages: list[dict[str, str]]) -> dict[str, Any]:

@@ -44,6 +44,20 @@ def test_a_changed_system_prompt_voids_the_baseline_of_a_real_probe(
     assert "the baseline is void, since this changed: system_hash (" in capsys.readouterr().out
 
 
+def test_a_setting_of_a_product_that_only_its_replies_name_voids_the_baseline(
+    probed, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = str(write_gate(tmp_path / "gate.toml", {"probe.gap:yes_said:women/men": {"min": -0.9, "max": 0.9, **DRIFT}}))
+    monkeypatch.setenv("DESK_HEAT", "0")
+    before, same = probed("before", "tuned"), probed("same", "tuned")
+    run(["gate", same, "--tolerances", gate, "--baseline", before])
+    assert "void" not in capsys.readouterr().out
+    monkeypatch.setenv("DESK_HEAT", "0.7")
+    assert run(["gate", probed("now", "tuned"), "--tolerances", gate, "--baseline", before]) == 3
+    said = capsys.readouterr().out
+    assert "void, since this changed: model version (desk at 0 before, desk at 0.7 now)" in said
+
+
 def test_a_subset_of_a_plan_is_held_against_a_whole_run_by_the_templates_that_both_have(
     probed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

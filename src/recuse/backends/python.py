@@ -4,6 +4,10 @@ The function is called with the messages, a list of {"role", "content"}, and ret
 "text" and any of "finish" ("stop", "length" or "refusal"), "logprobs" ({token: logprob} at the first token),
 "thinking", "tokens_in", "tokens_out" and "model". It may raise `recuse.errors.TransientError` to be called again and
 `recuse.errors.BadRequest` where this one ask cannot be answered; any other exception ends the run.
+
+It is handed no temperature and no other setting. An edit of its own file is seen, and makes another run; what else
+decides its replies (a temperature, a prompt, a model that a second file or the environment sets) is not, unless the
+function says so in "model", such as "desk-3 at 0.7". A gate voids the baseline of another model, and names both.
 """
 
 from __future__ import annotations
