@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import chromium
+import explained_example
+import hardened_example
 import pytest
 from discovered_example import EXAMPLE as DISCOVERED
 from report_example import EXAMPLE, FINDINGS, HOSTILE, hostile
@@ -16,6 +18,8 @@ from test_report_probed import EXAMPLE as PROBED
 
 from recuse.report.case import Case, Said
 from recuse.report.discovered_html import discovered_html
+from recuse.report.explained_html import explained_html
+from recuse.report.hardened_html import hardened_html
 from recuse.report.html import html
 from recuse.report.probed_html import probed_html
 from recuse.report.result import AuditResult
@@ -67,6 +71,7 @@ def cases() -> tuple[Case, ...]:
 
 
 CASES = cases()
+JUDGES = (explained_html(explained_example.EXAMPLE), hardened_html(hardened_example.EXAMPLE))
 RESULT = replace(EXAMPLE, cases=CASES, findings=(*PLOTTED, *(f for f in FINDINGS if f.id != "position.first_rate")))
 
 
@@ -115,8 +120,8 @@ def pick(tab: chromium.Tab, name: str, starts: str) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [html(RESULT), html(replace(RESULT, cases=())), discovered_html(DISCOVERED), probed_html(PROBED)],
-    ids=["audit", "audit without cases", "discovery", "probe"],
+    [html(RESULT), html(replace(RESULT, cases=())), discovered_html(DISCOVERED), probed_html(PROBED), *JUDGES],
+    ids=["audit", "audit without cases", "discovery", "probe", "explain", "harden"],
 )
 def test_a_page_loads_nothing_and_complains_of_nothing(page: str, show: Show) -> None:
     tab = show(page)
@@ -308,9 +313,10 @@ CONTRAST = """(() => {
 })()"""
 
 
+@pytest.mark.parametrize("page", [html(RESULT), *JUDGES], ids=["audit", "explain", "harden"])
 @pytest.mark.parametrize("dark", [False, True])
-def test_text_stands_out_in_light_and_dark(dark: bool, show: Show) -> None:
-    tab = show(html(RESULT), dark=dark)
+def test_text_stands_out_in_light_and_dark(dark: bool, page: str, show: Show) -> None:
+    tab = show(page, dark=dark)
     tab.run("document.querySelectorAll('details.case').forEach((d) => { d.open = true; })")
     tab.run("new Promise((done) => setTimeout(done, 50))")
     tab.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
@@ -319,7 +325,7 @@ def test_text_stands_out_in_light_and_dark(dark: bool, show: Show) -> None:
     assert (sum(map(int, re.findall(r"\d+", ground))) < 150) is dark
 
 
-@pytest.mark.parametrize("page", [html(RESULT), html(hostile(HOSTILE["long"])), probed_html(PROBED)])
+@pytest.mark.parametrize("page", [html(RESULT), html(hostile(HOSTILE["long"])), probed_html(PROBED), *JUDGES])
 def test_a_phone_never_scrolls_sideways_and_fingers_find_their_place(page: str, show: Show) -> None:
     tab = show(page, width=390, height=844)
     tab.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")

@@ -16,16 +16,14 @@ from recuse.report.html_parts import bullets, copyable, figure, folded, head, pa
 from recuse.report.marks import LONGEST
 from recuse.types import Finding
 
-_STACKED = ("Theme", "Bias", "Feature: more ... in the wrong answer")  # tables that a phone shows as lists
-
 
 def explained_html(report: ExplainReport) -> str:
     """The whole page. Text from a model or from data is escaped; the page's policy forbids all loading and all scripts
     but its own."""
-    given = report.recommendation
-    paragraph = copyable(given.paragraph or "", "the paragraph")
+    confirmed = report.recommendation.confirmed
+    paragraph = copyable(words.paragraph(report), "the paragraph")
     sections = [
-        head("Why judge and people disagree", "recuse" if given.confirmed else "inconclusive", report.headline,
+        head("Why judge and people disagree", "recuse" if confirmed else "inconclusive", report.headline,
              words.facts(report)),
         _section(words.recommended(report), paragraph),
         *(_section(one, _PLOTS[one.name](report)) for one in words.sections(report)),
@@ -45,7 +43,7 @@ def _section(one: Section, extra: str) -> str:
     for head_of, rows in one.tables:
         if rows:
             cells = [[safe(cell) for cell in row] for row in rows]
-            parts.append(table(one.heading, [safe(h) for h in head_of], cells, stacked=head_of[0] in _STACKED))
+            parts.append(table(one.heading, [safe(h) for h in head_of], cells, stacked=True))
     return section(one.heading, one.name, "\n".join(part for part in (*parts, bullets(one.tail)) if part))
 
 

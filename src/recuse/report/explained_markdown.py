@@ -16,7 +16,7 @@ def explained_markdown(report: ExplainReport) -> str:
     for one in words.sections(report):
         parts += _section(one)
     parts += [*section("## Examples", _examples(report)), *_section(words.recommended(report))]
-    if (paragraph := report.recommendation.paragraph) is not None:
+    if paragraph := words.paragraph(report):
         parts.append("\n>\n".join(f"> {escape(line, limit=2000)}" for line in paragraph.split("\n")))
     parts += ["## Limits", bullets(report.limits), *section("## Notes", bullets(report.notes)),
               "## Configuration", block(text.toml(report.config))]  # fmt: skip

@@ -181,6 +181,11 @@ def recommended(report: ExplainReport) -> Section:
     return Section("recommendation", "Recommendation", tuple(lines), ((_PROVEN, rows),), unproven)
 
 
+def paragraph(report: ExplainReport) -> str:
+    """For the judge's prompt, as it may be shown; empty where nothing is recommended."""
+    return text.visible(report.recommendation.paragraph or "", limit=20_000)
+
+
 def example_row(example: Example) -> list[str]:
     """The pair, what was said of it, and the texts."""
     said = ", ".join(f"{order}: {v or 'none'}" for order, v in example.verdicts.items())

@@ -164,12 +164,17 @@ def present_value(cells: Sequence[Cell]) -> str:
 
 
 def difference(cell: Cell) -> str:
-    """A cell of the table of all measures, without its outcome."""
+    """A cell of the table of all measures, without its p and its outcome."""
     f = cell.finding
     if f.estimate is None:
         return f"not measured ({f.reason or ''})"
-    shown = f"{f.estimate:+.3f}" + (f" {text.interval(f.interval)}" if f.interval else "")
-    return shown + (f", p {text.p_value(cell.p_adjusted)}" if cell.p_adjusted is not None else "")
+    return f"{f.estimate:+.3f}" + (f" {text.interval(f.interval)}" if f.interval else "")
+
+
+def chance(cell: Cell) -> str:
+    """The p of a cell in words; empty without one."""
+    measured = cell.finding.estimate is not None and cell.p_adjusted is not None
+    return f"p {text.p_value(cell.p_adjusted)}" if measured else ""
 
 
 def word(cell: Cell) -> str:

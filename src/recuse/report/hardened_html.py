@@ -59,8 +59,10 @@ def _matrix(report: HardenReport) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    shown, outcome = unbroken(safe(words.difference(cell))), words.word(cell)
-    return f"{shown} {_badge(outcome, COLOURS[outcome])}" if outcome else shown
+    outcome = words.word(cell)
+    badge = _badge(outcome, COLOURS[outcome]) if outcome else ""
+    parts = (unbroken(safe(words.difference(cell))), words.chance(cell), badge)
+    return "".join(f"<div>{part}</div>" for part in parts if part)
 
 
 def _plots(report: HardenReport) -> str:
@@ -70,7 +72,7 @@ def _plots(report: HardenReport) -> str:
         first = cells[0]
         primary = first.measure == report.primary
         shown = [
-            replace(c.finding, title=v.id, tolerance=_allowed(c, primary), outcome=COLOURS.get(words.word(c)))
+            replace(c.finding, title=v.id, tolerance=_allowed(c, primary), outcome=_mark(words.word(c), primary))
             for v, c in zip(report.variants, cells, strict=True)
         ]
         said = {c.finding.id: words.word(c) for c in cells if words.word(c)}
@@ -79,8 +81,13 @@ def _plots(report: HardenReport) -> str:
         plot = svg.forest(
             shown, name=f"measure{i}", title=title, scale=_scale(shown, first.margin), band=f"{band}:", said=said
         )
-        plots.append(figure(plot, _legend(first, report, band=band)))
+        plots.append(f"<h3>{safe(first.measure_title)}</h3>\n{figure(plot, _legend(first, report, primary=primary))}")
     return "\n".join(plots)
+
+
+def _mark(outcome: str, primary: bool) -> str | None:
+    """In what must be better, no worse is not enough."""
+    return COLOURS["unclear"] if primary and outcome == "not worse" else COLOURS.get(outcome)
 
 
 def _allowed(cell: Cell, primary: bool) -> tuple[float | None, float | None] | None:
@@ -95,12 +102,15 @@ def _scale(findings: Sequence[Finding], margin: float) -> tuple[float, float]:
     return svg.effect_scale([*findings, edges])
 
 
-def _legend(cell: Cell, report: HardenReport, *, band: str) -> str:
-    name = f"<strong>{safe(cell.measure_title)}</strong>, variant minus present. {_DIRECTION[cell.better]}"
-    drawn = f" Mark: difference. Bar: {text.intervals(report.level)}."
+def _legend(cell: Cell, report: HardenReport, *, primary: bool) -> str:
+    drawn = f"Variant minus present. {_DIRECTION[cell.better]} Bar: {text.intervals(report.level)}."
     if cell.better == "neither":
-        return name + drawn
-    return f"{name}{drawn} Circle: better or not worse. Square: worse or turned. Hollow: unclear. Band: {band}."
+        return drawn
+    if primary:
+        return (
+            f"{drawn} This must be better: circle, better; square, worse or turned; hollow, not proven. Band: better."
+        )
+    return f"{drawn} Circle: better or not worse. Square: worse or turned. Hollow: unclear. Band: within the margin."
 
 
 def _against(report: HardenReport) -> str:

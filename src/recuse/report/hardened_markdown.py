@@ -51,7 +51,8 @@ def _matrix(report: HardenReport) -> str:
 
 def _cell(cell: Cell) -> str:
     outcome = words.word(cell)
-    return escape(words.difference(cell)) + (f": **{outcome}**" if outcome else "")
+    shown = ", ".join(part for part in (words.difference(cell), words.chance(cell)) if part)
+    return escape(shown) + (f": **{outcome}**" if outcome else "")
 
 
 def _against(report: HardenReport) -> str:

@@ -19,6 +19,9 @@ _KINDS = {
     "Method": "words",
     "Remark": "words",
     "Why not": "words",
+    "What is different": "words",
+    "How it was proven": "words",
+    "Example": "words",
 }
 _COMMA = re.compile(r", (?=-?[\d.]+\])")  # inside an interval
 
