@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
+import sqlite3
 import subprocess
 import sys
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -108,6 +110,28 @@ def test_a_dry_run_says_calls_tokens_and_money_and_asks_nothing(
     assert said["cost"] == pytest.approx(said["tokens_in"])  # one currency unit a token
     assert said["prices_dated"] == "2026-01-01"
     assert not Path("recuse-runs").exists() or "json-dumps" not in str(list(Path("recuse-runs").iterdir()))
+
+
+def test_a_dry_run_into_a_folder_that_holds_replies_says_how_many(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text("".join(
+        json.dumps({"prompt": f"What is {i}?", "chosen": f"It is {i}.", "rejected": f"It is {i + 1}."}) + "\n"
+        for i in range(20)
+    ))  # fmt: skip
+    command = ["--judge", "fake/skill=2", "--pairs", str(pairs), "--out", str(tmp_path / "run")]
+    audit(*command, "--quiet")
+    with closing(sqlite3.connect(tmp_path / "run/ledger.sqlite")) as ledger, ledger:
+        ledger.execute("DELETE FROM replies WHERE rowid > 7")
+    capsys.readouterr()
+    assert audit(*command, "--dry-run", "--json") == 0
+    assert (said := json.loads(capsys.readouterr().out))["calls"] == 40
+    assert said["held"] == 7
+    audit(*command, "--dry-run")
+    assert f"40 calls (7 replies are in {tmp_path / 'run'} already), at most" in capsys.readouterr().out
+    audit(*command, "--dry-run", "--json", "--prompt", "pairwise/json")
+    assert "held" not in json.loads(capsys.readouterr().out)  # another run's replies spare nothing
 
 
 @pytest.mark.parametrize("teacher", ["fake/teacher=1,carry=0,seed=2", None])

@@ -280,6 +280,19 @@ def test_a_shared_cache_answers_and_is_told_of():
     assert any("shared cache" in note for note in result.notes)
 
 
+def test_a_dry_run_says_what_is_there_when_templates_were_added(capsys: pytest.CaptureFixture[str]):
+    world.write(Path("plan.toml"), world.plan(4, probe={"draws": 1}))
+    command = ["plan.toml", "--model", "python/probe_world:innocent", "--out", "out"]
+    assert probe(*command, "--quiet") == 0
+    world.write(Path("plan.toml"), world.plan(6, probe={"draws": 1}))
+    capsys.readouterr()
+    assert probe(*command, "--dry-run", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["calls"], said["held"]) == (72, 48)
+    assert probe(*command, "--dry-run") == 0
+    assert "72 calls (48 replies are in out already) for 72 texts" in capsys.readouterr().out
+
+
 def test_a_dry_run_counts_and_asks_nothing(capsys: pytest.CaptureFixture[str]):
     world.write(Path("plan.toml"), world.plan(10, probe={"draws": 3, "temperature": 1.0, "max_tokens": 5}))
     assert probe("plan.toml", "--model", "python/probe_world:innocent", "--dry-run", "--json", "--out", "out") == 0

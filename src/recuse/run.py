@@ -35,6 +35,19 @@ def default_folder(kind: str, judge: str, config: Mapping[str, Any]) -> Path:
     return RUNS / f"{kind}-{slug}-{assets.digest(canonical(config).encode())[:8]}"
 
 
+def held(folder: Path, config: Mapping[str, Any], *, ledger: str) -> int:
+    """Replies that the folder of a run with this configuration, whatever else it may have, holds in that ledger; 0
+    where there is none, or another run."""
+    from recuse.ledger import Ledger
+
+    found = _flat(RunFolder(folder, {}).read().get("run", {}))
+    wanted = _flat(_without_none(config))
+    if not (folder / ledger).is_file() or any(found.get(key) != value for key, value in wanted.items()):
+        return 0
+    with contextlib.closing(Ledger.existing(folder / ledger)) as known:
+        return len(known)
+
+
 class RunFolder:
     """A run folder, locked while in use. The lock is the kernel's (flock), so a killed process leaves none behind.
 

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import columns_of, names_of, options_of, people_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import (
+    already,
+    columns_of,
+    names_of,
+    options_of,
+    people_of,
+    refuse,
+    shown,
+    stoppable,
+    temperature_of,
+)
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -162,24 +172,30 @@ def _run(config: AuditConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
 def _dry_run(plan: Plan, as_json: bool) -> int:
     import json
 
-    said = plan.estimate()
+    from recuse.run import default_folder, held
+
+    said, settings = plan.estimate(), plan.run_table()
+    folder = plan.config.out or default_folder("audit", plan.config.judge, settings)
+    for ledger, of in (("ledger.sqlite", said), ("teacher.sqlite", said.get("teacher"))):
+        if of and (known := held(folder, settings, ledger=ledger)):
+            of["held"] = known
     if as_json:
         typer.echo(json.dumps({"schema": 1, "judge": plan.config.judge, **said}))
         return 0
     dated = f" by prices of {said['prices_dated']}" if said["prices_dated"] else ""
-    lines = [_taking(plan.config.judge, said, dated)]
+    lines = [_taking(plan.config.judge, said, dated, folder)]
     if "teacher" in said:
-        lines.append(_taking(f"{plan.config.teacher} (teacher)", said["teacher"], dated))
+        lines.append(_taking(f"{plan.config.teacher} (teacher)", said["teacher"], dated, folder))
     typer.echo("\n".join(lines) + " Nothing was asked.")
     return 0
 
 
-def _taking(model: str, said: Mapping[str, Any], dated: str) -> str:
+def _taking(model: str, said: Mapping[str, Any], dated: str, folder: Path) -> str:
     cost = "no price known: give one with --prices"
     if said["cost"] is not None:
         cost = f"at most about {said['cost']:.4f} US dollars{dated}"
     return (
-        f"{model}: {said['calls']:,} calls, at most about {said['tokens_in']:,} tokens in and "
+        f"{model}: {said['calls']:,} calls{already(said, folder)}, at most about {said['tokens_in']:,} tokens in and "
         f"{said['tokens_out']:,} out; {cost}."
     )
 

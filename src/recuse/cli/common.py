@@ -168,3 +168,8 @@ def taking(said: Mapping[str, Any]) -> str:
     """Tokens and money of one model in a dry run."""
     cost = "no price known" if said["cost"] is None else f"at most about {said['cost']:.4f} US dollars"
     return f"at most about {said['tokens_in']:,} tokens in and {said['tokens_out']:,} out, {cost}."
+
+
+def already(said: Mapping[str, Any], folder: Path) -> str:
+    """How many of the calls a run folder spares; calls for one text count once there."""
+    return f" ({said['held']:,} replies are in {folder} already)" if said.get("held") else ""

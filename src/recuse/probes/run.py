@@ -16,7 +16,7 @@ from typing import Any
 
 from recuse.errors import ConfigMismatch
 from recuse.judge import Spend, usage_of
-from recuse.lab.engines import Engines, Model, Role, Watch
+from recuse.lab.engines import LEDGERS, Engines, Model, Role, Watch
 from recuse.probes.asking import ProbeConfig, Probing, prepare
 from recuse.probes.grading import Graded
 from recuse.probes.measuring import Measuring
@@ -25,7 +25,7 @@ from recuse.probes.reading import rows_of
 from recuse.probes.records import RECORDS, records_bytes
 from recuse.probes.tables import tables_of
 from recuse.report.probed import ProbeResult
-from recuse.run import RunFolder, default_folder
+from recuse.run import RunFolder, default_folder, held
 from recuse.types import Finding
 
 _FINDINGS = "findings.json"
@@ -92,8 +92,17 @@ def run_probe(
 
 def folder_of(probing: Probing) -> Path:
     """Where a run without --out lies: the same for the same plan file and settings, whichever templates it has."""
-    settings = {key: value for key, value in probing.run_table().items() if key != _KEPT}
-    return default_folder("probe", probing.config.model, {**settings, "plan": str(probing.config.plan.resolve())})
+    plan = str(probing.config.plan.resolve())
+    return default_folder("probe", probing.config.model, {**_without_templates(probing), "plan": plan})
+
+
+def held_of(probing: Probing, folder: Path) -> int:
+    """Replies of this run that the folder holds, to templates of before too."""
+    return held(folder, _without_templates(probing), ledger=LEDGERS["product"])
+
+
+def _without_templates(probing: Probing) -> dict[str, Any]:
+    return {key: value for key, value in probing.run_table().items() if key != _KEPT}
 
 
 def _claim(folder: Path, settings: Mapping[str, Any], batches: Mapping[str, str | None]) -> tuple[dict[str, Any], bool]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import options_of, shown, stoppable
+from recuse.cli.common import already, options_of, shown, stoppable
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,7 +101,11 @@ def _run(probing: Probing, as_json: bool, quiet: bool) -> int:
 def _dry_run(probing: Probing, as_json: bool) -> int:
     import json
 
-    said = probing.estimate()
+    from recuse.probes.run import folder_of, held_of
+
+    said, folder = probing.estimate(), probing.config.out or folder_of(probing)
+    if known := held_of(probing, folder):
+        said["held"] = known
     if as_json:
         typer.echo(json.dumps({"schema": 1, "model": probing.config.model, **said}))
         return 0
@@ -110,9 +114,9 @@ def _dry_run(probing: Probing, as_json: bool) -> int:
     if said["cost"] is not None:
         cost = f"at most about {said['cost']:.4f} US dollars{dated}"
     typer.echo(
-        f"{probing.config.model}: {said['calls']:,} calls for {said['texts']:,} texts of {said['templates']:,} "
-        f"templates, at most about {said['tokens_in']:,} tokens in and {said['tokens_out']:,} out; {cost}. "
-        "Nothing was asked."
+        f"{probing.config.model}: {said['calls']:,} calls{already(said, folder)} for {said['texts']:,} texts of "
+        f"{said['templates']:,} templates, at most about {said['tokens_in']:,} tokens in and "
+        f"{said['tokens_out']:,} out; {cost}. Nothing was asked."
     )
     return 0
 
