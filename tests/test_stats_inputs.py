@@ -71,3 +71,24 @@ def test_counts_must_be_finite(call) -> None:  # type: ignore[no-untyped-def]
 def test_no_tolerance_is_no_equivalence() -> None:
     with pytest.raises(ValueError, match="at least one end"):
         stats.equivalence((0.0, 1.0), low=None, high=None)
+
+
+def test_a_masked_entry_of_a_list_is_missing_as_none_is() -> None:
+    for values in ([0.5, np.ma.masked, 1.0], (0.5, np.ma.masked, 1.0), np.ma.array([0.5, 9, 1], mask=[0, 1, 0])):
+        assert stats.missing_bounds(values, bounds=(0, 1)) == stats.missing_bounds([0.5, None, 1.0], bounds=(0, 1))
+    with pytest.raises(ValueError, match="unequal length"):
+        stats.missing_bounds([[0.5, 1.0], [0.5]], bounds=(0, 1))
+
+
+def test_shapes_that_do_not_fit_together_are_named() -> None:
+    with pytest.raises(ValueError, match=r"same slices, got shapes \(3,\) and \(2,\)"):
+        stats.worst_slice_rule([1, 2, 3], [10, 10])
+    with pytest.raises(ValueError, match="two numbers, got None"):
+        stats.pairs_needed(0.1, None, 10, 0, 1)  # type: ignore[arg-type]
+
+
+def test_the_same_seed_draws_the_same_and_none_is_no_seed() -> None:
+    x = np.random.default_rng(0).normal(size=40)
+    assert stats.sign_flip_test(x, seed=np.int64(3)) == stats.sign_flip_test(x, seed=3)
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        stats.bootstrap_mean(x, seed=None)  # type: ignore[arg-type]

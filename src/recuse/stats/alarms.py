@@ -91,7 +91,7 @@ def alarm_table(
 
     With `level`, `worst_slice_blocking` at that level. Raises ValueError as these do, and for empty sizes or slices.
     """
-    if not len(sizes) or not len(slices):
+    if not all(hasattr(axis, "__len__") and len(axis) for axis in (sizes, slices)):
         raise ValueError("a table of alarms needs at least one number of cases and one number of slices.")
     if level is not None:
         check_level(level)

@@ -32,7 +32,7 @@ from scipy.special import ndtr, ndtri
 from recuse.stats.clustered import UNSEEN, WILSON, squared
 from recuse.stats.inputs import Bounds, Groups
 from recuse.stats.resample import resampled_means
-from recuse.stats.results import Estimate, check_level, check_resamples
+from recuse.stats.results import Estimate, check_level, check_resampling
 from recuse.stats.sample import Sample, sample
 
 Array = NDArray[np.float64]
@@ -70,7 +70,7 @@ def bootstrap_mean(
     check_level(level)
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
-    check_resamples(resamples)
+    check_resampling(resamples, seed)
     data = sample(values, groups=groups, bounds=bounds)
     if data is None:
         return BootstrapEstimate(None, None, 0, 0, "bootstrap", level, reason="no observations")
@@ -81,7 +81,7 @@ def sample_interval(
     data: Sample, *, level: float, method: Method = "auto", resamples: int = 10_000, seed: int = 0, keep: bool = False
 ) -> BootstrapEstimate:
     """The same for a sample that is not empty."""
-    check_resamples(resamples)
+    check_resampling(resamples, seed)
     alpha, kept = (1 - level) / 2, None
     low: float
     high: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from recuse.stats.inputs import number
+from recuse.stats.inputs import checked_interval, number
 
 Outcome = Literal["pass", "fail", "warn"]
 
@@ -16,7 +16,7 @@ def equivalence(interval: tuple[float, float] | None, *, low: float | None, high
     None for an end is no end; an interval that could not be had is a warning. An interval that contains zero but
     reaches past the tolerance warns: not significant is not equal. With an interval at level 1 - 2 alpha, "pass" is
     the two one-sided tests procedure at alpha (Schuirmann 1987, J. Pharmacokin. Biopharm. 15:657). Raises ValueError
-    for ends that are no numbers, or in the wrong order.
+    for ends or limits that are no numbers, or in the wrong order.
     """
     if low is None and high is None:
         raise ValueError("a tolerance needs at least one end.")
@@ -28,8 +28,7 @@ def equivalence(interval: tuple[float, float] | None, *, low: float | None, high
         raise ValueError(f"the tolerance must run from low to high, got {low} to {high}.")
     if interval is None:
         return "warn"
-    if not interval[0] <= interval[1]:
-        raise ValueError(f"the interval must run from low to high, got {interval}.")
-    if bottom <= interval[0] and interval[1] <= top:
+    least, most = checked_interval(interval)
+    if bottom <= least and most <= top:
         return "pass"
-    return "fail" if interval[1] < bottom or interval[0] > top else "warn"
+    return "fail" if most < bottom or least > top else "warn"

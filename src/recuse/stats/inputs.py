@@ -119,6 +119,18 @@ def checked_bounds(bounds: Bounds) -> Bounds:
     return low, high
 
 
+def checked_interval(interval: Bounds) -> Bounds:
+    """The limits as floats; raises ValueError unless they are two numbers, or infinite, and not in the wrong order."""
+    try:
+        low, high = interval
+    except (TypeError, ValueError):
+        raise ValueError(f"the interval must be two numbers, got {interval!r:.80}.") from None
+    low, high = number(low, "the lower limit", most=math.inf), number(high, "the upper limit", most=math.inf)
+    if not low <= high:
+        raise ValueError(f"the interval must run from low to high, got {interval}.")
+    return low, high
+
+
 def within(x: Array, bounds: Bounds) -> Array:
     """The values, if all lie between the bounds; raises ValueError with the first that does not."""
     outside = (x < bounds[0]) | (x > bounds[1])

@@ -12,6 +12,7 @@ from scipy.special import ndtr, ndtri
 from recuse.stats.agreement import cohen_kappa
 from recuse.stats.inputs import number
 from recuse.stats.planning import MOST, UNREACHABLE, Plan, check_aim, check_power, fraction, half_width_plan
+from recuse.stats.results import check_seed
 from recuse.stats.root import decreasing_root
 
 Array = NDArray[np.float64]
@@ -43,6 +44,7 @@ def labels_for_kappa(
     """
     power, prevalence, kappa = check_power(level, power), fraction(prevalence, "the prevalence"), number(kappa, "kappa")
     check_aim(half_width, threshold)
+    check_seed(seed)
     threshold = None if threshold is None else number(threshold, "the threshold")
     lowest = -min(prevalence, 1 - prevalence) / max(prevalence, 1 - prevalence)
     for value in (kappa, threshold):

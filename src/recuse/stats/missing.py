@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recuse.stats.clustered import clustered_mean
 from recuse.stats.difference import clustered_difference, test_difference_bound
-from recuse.stats.inputs import Array, Bounds, Groups, checked_bounds, encode, labelled, marks, numbers, within
+from recuse.stats.inputs import Array, Bounds, Groups, checked_bounds, encode, labelled, marks, number, numbers, within
 from recuse.stats.results import Estimate, OneSided, check_level
 
 Mask = NDArray[np.bool_]
@@ -130,6 +131,7 @@ def completion_bounds(
     Raises ValueError for NaN that is not marked missing, values outside the bounds and lengths that differ.
     """
     low, high = checked_bounds(bounds)
+    null = number(null, "the null value")
     x, gone = split_missing(values, missing)
     within(np.where(gone, low, x), (low, high))
     up = np.ones(x.size, dtype=np.bool_) if rises is None else marks(rises, x.size, "rises")
@@ -168,7 +170,12 @@ def _largest(least: Estimate, most: Estimate, null: float) -> float | None:
 
 def split_missing(values: ArrayLike, missing: ArrayLike | None) -> tuple[Array, Mask]:
     """Values as floats, 0 where missing, and where that is: None, masked entries, and where `missing` is true."""
-    raw = np.asarray(np.ma.getdata(values) if np.ma.isMaskedArray(values) else values)
+    if isinstance(values, (list, tuple)):
+        values = cast(ArrayLike, [None if x is np.ma.masked else x for x in values])  # numpy would make it NaN
+    try:
+        raw = np.asarray(np.ma.getdata(values) if np.ma.isMaskedArray(values) else values)
+    except ValueError:
+        raise ValueError("values must be one-dimensional, got lists of unequal length.") from None
     if raw.ndim != 1:
         raise ValueError(f"values must be one-dimensional, got shape {raw.shape}.")
     gone = np.ma.getmaskarray(values).copy() if np.ma.isMaskedArray(values) else np.zeros(raw.size, dtype=np.bool_)

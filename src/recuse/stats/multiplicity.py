@@ -84,7 +84,7 @@ def planned_adjustment(
     p = _checked(pvalues)
     declared = marks(primary, p.size, "primary")
     adjusters = {"bh": benjamini_hochberg, "by": benjamini_yekutieli, "holm": holm}
-    if method not in adjusters:
+    if method not in tuple(adjusters):
         raise ValueError(f"method must be one of {', '.join(adjusters)}, got {method!r}.")
     explored = adjusters[method](p[~declared], level=level)
     adjusted = p.copy()

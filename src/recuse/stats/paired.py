@@ -21,7 +21,7 @@ from recuse.stats.inputs import Array, Bounds, encode
 from recuse.stats.missing import FailureGap, Labels, Mask, failure_gap_of, in_groups
 from recuse.stats.multiplicity import holm
 from recuse.stats.names import across_names
-from recuse.stats.results import Estimate, check_level, check_resamples
+from recuse.stats.results import Estimate, check_level, check_resampling
 from recuse.stats.signflip import sign_flip_test
 from recuse.stats.studentised import sample_pvalues
 
@@ -98,7 +98,7 @@ def paired_gap(
     the estimate is None, with the reason. Raises ValueError for lengths that differ, values outside the bounds, NaN.
     """
     check_level(level)
-    check_resamples(resamples)
+    check_resampling(resamples, seed)
     rows = Rows.of(values, template, name, weight, stratum, missing, bounds)
     settings = _Settings(level, resamples, seed, keep)
     first, second = in_groups(group, rows.x.size, a, b)
@@ -129,7 +129,7 @@ def paired_gaps(
     if against not in ("all pairs", "rest"):
         raise ValueError(f"against must be 'all pairs' or 'rest', got {against!r}.")
     check_level(level)
-    check_resamples(resamples)
+    check_resampling(resamples, seed)
     rows = Rows.of(values, template, name, weight, stratum, missing, bounds)
     settings = _Settings(level, resamples, seed, keep)
     groups = listed(group, rows.x.size, "groups")

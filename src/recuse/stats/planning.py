@@ -16,7 +16,7 @@ from scipy.special import bdtrc, ndtr, ndtri
 
 from recuse.stats.inputs import number
 from recuse.stats.proportions import clopper_pearson, wilson_limits
-from recuse.stats.results import Estimate, check_level
+from recuse.stats.results import Estimate, check_level, check_seed
 from recuse.stats.signflip import sign_flip_test
 
 MOST = 10_000_000
@@ -64,6 +64,7 @@ def power_paired_gap(
     sd_template, sd_gap, sd_name = (number(sd, "a standard deviation") for sd in (sd_template, sd_gap, sd_name))
     if min(sd_template, sd_gap, sd_name) < 0:
         raise ValueError("standard deviations must be finite and at least 0.")
+    check_seed(seed)
     rng, found = np.random.default_rng(seed), 0
     # Averaged over a normal shift of standard deviation s, ndtr(z + shift) is ndtr(z / sqrt(1 + s^2)).
     spread = math.sqrt(1 + sd_template**2 + sd_gap**2 / 2 + sd_name**2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from recuse.stats.inputs import number, whole
+from recuse.stats.inputs import checked_interval, number, whole
 
 
 def pairs_needed(
@@ -24,7 +24,7 @@ def pairs_needed(
     moves the estimate. Raises ValueError for what is no number, and n that is not whole and positive.
     """
     estimate, n = number(estimate, "the estimate"), whole(n, "n", least=1)
-    interval = number(interval[0], "the lower limit"), number(interval[1], "the upper limit")
+    interval = checked_interval(interval)
     bottom = -math.inf if low is None else number(low, "low", most=math.inf)
     top = math.inf if high is None else number(high, "high", most=math.inf)
     max_factor = number(max_factor, "max_factor")

@@ -132,6 +132,8 @@ def _result(
 
 def _tabulated(ratings: Table, labels: Sequence[Hashable] | None) -> tuple[list[Hashable], Array]:
     """The labels and how often each was given to each unit."""
+    if not hasattr(ratings, "__len__"):
+        raise ValueError(f"ratings must be a table, one row a unit, got {ratings!r:.40}.")
     rows = [as_list(row) for row in ratings]
     order, codes = place_labels([[rating for row in rows for rating in row]], labels)
     unit = np.repeat(np.arange(len(rows)), [len(row) for row in rows])

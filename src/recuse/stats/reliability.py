@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from recuse.stats.inputs import Groups, encode, numbers
-from recuse.stats.results import Estimate, check_level, check_resamples
+from recuse.stats.inputs import Groups, encode, numbers, whole
+from recuse.stats.results import Estimate, check_level, check_resampling
 
 Array = NDArray[np.float64]
 _BLOCK = 200_000  # weights held at once
+_MOST_BINS = 1000  # a table of groups by bins is held whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class ReliabilityBin:
 def reliability_curve(probabilities: ArrayLike, outcomes: ArrayLike, *, bins: int = 10) -> tuple[ReliabilityBin, ...]:
     """Mean probability and mean outcome in each of `bins` bins of equal width, empty ones included.
 
-    probabilities, outcomes: shape (n,), in [0, 1]; an outcome of 0.5 is half true. Raises ValueError otherwise.
+    probabilities, outcomes: shape (n,), in [0, 1]; an outcome of 0.5 is half true. Raises ValueError otherwise,
+    and for bins that are not whole or outside 1 to 1,000.
     """
     p, y = _checked(probabilities, outcomes, bins)
     place = _places(p, bins)
@@ -66,7 +68,7 @@ def expected_calibration_error(
     estimate is None; with one group the interval is. Raises ValueError for values outside [0, 1] and unlike lengths.
     """
     check_level(level)
-    check_resamples(resamples)
+    check_resampling(resamples, seed)
     p, y = _checked(probabilities, outcomes, bins)
     method = f"expected calibration error, {bins} bins of equal width; bootstrap of groups ({resamples} resamples)"
     if not p.size:
@@ -111,8 +113,8 @@ def _checked(probabilities: ArrayLike, outcomes: ArrayLike, bins: int) -> tuple[
         raise ValueError(f"there are {p.size} probabilities and {y.size} outcomes.")
     if any(((x < 0) | (x > 1)).any() for x in (p, y)):
         raise ValueError("probabilities and outcomes must lie between 0 and 1.")
-    if bins < 1:
-        raise ValueError(f"bins must be at least 1, got {bins}.")
+    if whole(bins, "the number of bins", least=1) > _MOST_BINS:
+        raise ValueError(f"there may be at most {_MOST_BINS:,} bins, got {bins}.")
     return p, y
 
 

@@ -74,13 +74,19 @@ class Arrays:
 
 
 def check_level(level: float) -> None:
-    if not (isinstance(level, Real) and 0.0 < level < 1.0):
+    if not (isinstance(level, Real) and level > 0.0 and (1.0 + level) / 2.0 < 1.0):  # the next float to 1 is no level
         raise ValueError(f"level must lie between 0 and 1, got {level!r}.")
 
 
-def check_resamples(resamples: int) -> None:
-    if not (isinstance(resamples, Integral) and resamples >= 1):
-        raise ValueError(f"resamples must be a whole number of at least 1, got {resamples!r}.")
+def check_resampling(resamples: int, seed: int) -> None:
+    if not (isinstance(resamples, Integral) and not isinstance(resamples, bool) and resamples >= 1):
+        raise ValueError(f"resamples must be a whole number of at least 1, got {resamples!r:.40}.")
+    check_seed(seed)
+
+
+def check_seed(seed: int) -> None:
+    if not (isinstance(seed, Integral) and seed >= 0):
+        raise ValueError(f"the seed must be a whole number of at least 0, got {seed!r:.40}.")
 
 
 def check_alternative(alternative: str, allowed: Sequence[str] = ("greater", "less")) -> None:

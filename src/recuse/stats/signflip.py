@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recuse.stats.inputs import numbers
 from recuse.stats.lattice import Lattice, lattice_steps
-from recuse.stats.results import Alternative, TestResult, check_alternative, check_resamples
+from recuse.stats.results import Alternative, TestResult, check_alternative, check_resampling
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def sign_flip_test(
     missing, not finite or no numbers, for another shape, an unknown alternative, or resamples under 1.
     """
     check_alternative(alternative, ("two-sided", "greater", "less"))
-    check_resamples(resamples)
+    check_resampling(resamples, seed)
     g = numbers(gaps, "gaps")
     if not g.size:
         return TestResult(None, 1.0, 0, 0, f"exact sign-flip; {ASSUMES}", reason="no gaps")

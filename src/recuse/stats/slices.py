@@ -51,6 +51,8 @@ def slice_table(
     """
     check_level(level)
     floor, smallest = _thresholds(floor, smallest)
+    if not isinstance(counts, Mapping):
+        raise ValueError(f"counts must map each slice's name to a pair (k, n), got {counts!r:.40}.")
     read = {name: _read(name, pair) for name, pair in counts.items()}
     if not read:
         return []
@@ -77,7 +79,10 @@ def worst_slice_rule(
     yes, cases = _table(k, "k"), _table(n, "n")
     if not (cases == np.round(cases)).all():
         raise ValueError("n must be whole in every slice.")
-    yes, cases = np.broadcast_arrays(yes, cases)
+    try:
+        yes, cases = np.broadcast_arrays(yes, cases)
+    except ValueError:
+        raise ValueError(f"k and n must have the same slices, got shapes {yes.shape} and {cases.shape}.") from None
     if not yes.ndim or not ((yes >= 0) & (yes <= cases)).all():
         raise ValueError("k must lie between 0 and n in every slice.")
     if not yes.shape[-1]:

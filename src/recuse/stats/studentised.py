@@ -20,7 +20,7 @@ from recuse.stats.results import (
     TestResult,
     check_alternative,
     check_level,
-    check_resamples,
+    check_resampling,
 )
 from recuse.stats.sample import Sample, sample
 from recuse.stats.sequential import confidence_sequence, e_value
@@ -52,7 +52,7 @@ def studentised_flip_test(
     p = (hits + 1) / (resamples + 1). Raises ValueError for gaps that are not finite or sizes that are not
     positive (1e-150 at least).
     """
-    check_resamples(resamples)
+    check_resampling(resamples, seed)
     g = numbers(gaps, "gaps")
     n = np.ones_like(g) if sizes is None else numbers(sizes, "sizes")
     if n.shape != g.shape or not (n >= 1 / HUGE).all():
@@ -126,7 +126,7 @@ def minimum_effect_test(
     check_alternative(alternative)
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
-    check_resamples(resamples)
+    check_resampling(resamples, seed)
     minimum = number(minimum, "the minimum")
     if method == "confidence sequence":
         return _anytime(values, minimum, groups, bounds, alternative, level)
