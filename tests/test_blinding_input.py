@@ -69,7 +69,7 @@ def test_signals_are_read_from_a_file(tmp_path: Path) -> None:
         (b"", "has no signals"),
         (b"school = 3", "field 'school'"),
         (b"[school]\nwords = 3", "field 'school.words'"),
-        (b"[school]\nword = []", "field 'school.words'"),
+        (b"[school]\nword = []", "field 'school.word': unknown key"),
         (b'[school]\nwords = ["a"]\nmore = 1', "field 'school.more'"),
         (b'[school]\nwords = [""]', "has an empty word"),
         (b'[pronoun]\nwords = ["a"]', "placeholder of its own"),

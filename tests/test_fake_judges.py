@@ -278,7 +278,7 @@ def test_always_and_script(tmp_path):
     [
         ('{"text": "A"}', "row 1.*either pair or match"),
         ('{"match": "", "text": "A"}\n{"match": "(", "text": "A"}', "row 2.*match.*regular expression"),
-        ('{"match": "", "txt": "A"}', "row 1.*text"),
+        ('{"match": "", "txt": "A"}', "row 1, field 'txt': unknown key"),
         ("nonsense", "row 1"),
         ('{"pair": "p9", "text": "A"}', "no line for pair p0, view AB"),
     ],

@@ -1,8 +1,10 @@
-"""Find and hash the files that ship with the package: prompts, biases, demo pairs, the default gate."""
+"""The files that ship with the package (prompts, biases, demo pairs, the default gate), and files read and written."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -46,3 +48,17 @@ def read_toml(path: Path, *, hint: str) -> dict[str, Any]:
         raise InputError(f"not UTF-8 (byte {error.start})", path=path, hint="Save the file as UTF-8.") from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not TOML: {error}", path=path, hint="Correct it.") from None
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace one file whole: neither a reader nor a full disk ever sees half of it. Raises OSError."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
+        try:
+            part.write(content)
+            part.flush()
+            os.fsync(part.fileno())
+        except BaseException:
+            Path(part.name).unlink()
+            raise
+    Path(part.name).chmod(0o644)
+    Path(part.name).replace(path)

@@ -9,7 +9,6 @@ Controls that were asked for (swap test, people's labels) decide by rules of the
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -64,11 +63,7 @@ def load_gate(path: Path | None = None) -> Gate:
     """The gate at `path`, or the one that ships. Raises InputError naming the file and the key."""
     source = path or assets.data("gate.toml")
     try:
-        return Gate.model_validate(tomllib.loads(source.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=source, hint="Give a gate.toml file.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not TOML: {error}", path=source, hint="Correct it.") from None
+        return Gate.model_validate(assets.read_toml(source, hint="Give a gate.toml file."))
     except ValidationError as error:
         where, said = fault_of(error)
         raise InputError(said, path=source, field=where, hint="Correct this key.") from None

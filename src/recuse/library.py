@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Container
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from recuse import assets
-from recuse.errors import InputError, UsageError
+from recuse.errors import InputError, UsageError, fault_of
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
@@ -169,15 +168,10 @@ def _files(path: Path | None) -> list[Path]:
 
 def _read(file: Path) -> Bias:
     try:
-        bias = Bias.model_validate(tomllib.loads(file.read_text(encoding="utf-8")))
-    except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 (byte {error.start})", path=file, hint="Save it as UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not TOML: {error}", path=file, hint="Correct it.") from None
+        bias = Bias.model_validate(assets.read_toml(file, hint="Give a folder of bias files (*.toml)."))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(str(first["msg"]), path=file, field=where, hint="Correct the file.") from None
+        where, said = fault_of(error)
+        raise InputError(said, path=file, field=where, hint="Correct the file.") from None
     if bias.id != file.stem:
         raise InputError(
             f"is {bias.id!r} in a file named {file.name!r}", path=file, field="id", hint="Give both the same name."

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -148,22 +146,13 @@ class RunFolder:
         return self.path / name
 
     def write(self, name: str, text: str) -> Path:
-        """Replace one file whole: a reader, or a full disk, never sees half of it."""
+        """Replace one file whole. Raises Incomplete for a full disk, UsageError for a place that cannot be written."""
         return self.replace(name, text.encode("utf-8", "backslashreplace"))
 
     def replace(self, name: str, content: bytes) -> Path:
         target = self.path / name
         try:
-            with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as part:
-                try:
-                    part.write(content)
-                    part.flush()
-                    os.fsync(part.fileno())
-                except BaseException:
-                    Path(part.name).unlink()
-                    raise
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(target)
+            assets.write_whole(target, content)
         except OSError as error:
             raise _translate(error, target) from error
         return target

@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from recuse.backends.fake_text import Said
-from recuse.errors import InputError
+from recuse.errors import InputError, fault_of
 from recuse.types import Ask, View
 
 
@@ -61,9 +61,8 @@ class Script:
                 else:
                     exact[line.pair or "", line.view, line.arm, line.repeat] = said
             except ValidationError as error:
-                first = error.errors()[0]
-                field = ".".join(map(str, first["loc"])) or None
-                raise InputError(first["msg"], path=path, row=row, field=field) from None
+                field, fault = fault_of(error)
+                raise InputError(fault, path=path, row=row, field=field) from None
             except re.error as error:
                 raise InputError(f"not a regular expression: {error}", path=path, row=row, field="match") from None
         return cls(path, exact, rules)

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from recuse.assets import read_toml
-from recuse.errors import InputError, UsageError
+from recuse.errors import InputError, UsageError, fault_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,9 @@ def load_signals(path: str | Path) -> tuple[Signal, ...]:
             words = _SignalTable.model_validate(table).words
             found.append(Signal(kind, tuple(words)))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join((kind, *(str(part) for part in first["loc"])))
+            where, said = fault_of(error)
             hint = f'Write a table [{kind}] with words = ["..."].'
-            raise InputError(str(first["msg"]), path=path, field=where, hint=hint) from None
+            raise InputError(said, path=path, field=f"{kind}.{where}" if where else kind, hint=hint) from None
         except UsageError as error:
             raise InputError(str(error), path=path, field=kind) from None
     if not found:

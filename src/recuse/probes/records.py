@@ -14,14 +14,13 @@ import csv
 import io
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from recuse import assets
 from recuse.errors import InputError, UsageError
 from recuse.recorded.rows import Row, as_text, read_rows
 
@@ -237,16 +236,7 @@ def write_records(path: Path | str, rows: Iterable[Mapping[str, Any]]) -> Path:
     path = Path(path)
     content = records_bytes(rows, form=path.suffix.lower())
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
-            try:
-                part.write(content)
-                part.flush()
-                os.fsync(part.fileno())
-            except BaseException:
-                Path(part.name).unlink()
-                raise
-        Path(part.name).chmod(0o644)
-        Path(part.name).replace(path)
+        assets.write_whole(path, content)
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}).", hint="Name a file in a folder.") from error
     return path

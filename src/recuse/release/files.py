@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
+from recuse import assets
 from recuse.errors import UsageError
 
 SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable with which GitHub Actions names the file of its summary page
@@ -14,14 +14,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable with which GitHub Actions names 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Raises UsageError where the file cannot be written."""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
-            try:
-                part.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
-            except BaseException:
-                Path(part.name).unlink()
-                raise
-        Path(part.name).chmod(0o644)
-        Path(part.name).replace(path)
+        assets.write_whole(path, content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
     except OSError as error:
         raise _unwritten(path, error) from None
 

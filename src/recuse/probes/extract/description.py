@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from recuse import assets
-from recuse.errors import InputError
+from recuse.errors import InputError, fault_of
 from recuse.probes.extract.base import Bounds, Value
 from recuse.probes.extract.negation import negated
 from recuse.probes.extract.refusal import answer_of
@@ -132,9 +132,8 @@ def _lexicon(path: Path | None) -> dict[str, tuple[list[str], list[str]]]:
         try:
             dimension = _Dimension.model_validate(table)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join([name, *(str(part) for part in first["loc"])])
-            raise InputError(str(first["msg"]), path=path, field=where, hint=_FORM) from None
+            where, said = fault_of(error)
+            raise InputError(said, path=path, field=f"{name}.{where}" if where else name, hint=_FORM) from None
         words, against = listed(dimension.words), listed(dimension.against or "")
         if twice := sorted({*map(str.casefold, words)} & {*map(str.casefold, against)}):
             raise InputError(f"{twice[0]!r} speaks for and against", path=path, field=name, hint="Keep one.")
