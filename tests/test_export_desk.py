@@ -69,7 +69,7 @@ def test_of_models_with_weights_one_is_open_at_a_time_and_all_are_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judges: list[str], weights: bool
 ) -> None:
     if weights:
-        monkeypatch.setattr(engines, "_HEAVY", frozenset({"fake"}))
+        monkeypatch.setattr(engines, "HEAVY", frozenset({"fake"}))
     write_source(tmp_path)
     options = [word for judge in judges for word in ("--judge", judge)]
     said = recuse(
