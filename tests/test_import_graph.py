@@ -14,7 +14,7 @@ FLOW = [
     "counterfactual", "asks", "prices", "weights", "machine", "backends", "ledger", "batches", "judge", "judgements", "recorded",
     "perturb", "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap", "controls", "probes",
     "conclude", "known", "plan", "examine", "reexamine", "discovery", "export", "explain", "harden", "release",
-    "inspect", "pytest", "cli",
+    "inspect", "pytest", "doctor", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 

@@ -16,6 +16,7 @@ from recuse.cli.blind import blind
 from recuse.cli.calibrate import calibrate
 from recuse.cli.compare import compare
 from recuse.cli.discover import discover
+from recuse.cli.doctor import doctor
 from recuse.cli.explain import explain
 from recuse.cli.export import export
 from recuse.cli.gate import gate
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 app.command()(audit)
 app.command()(blind)
+app.command()(doctor)
 app.command()(explain)
 app.command()(compare)
 app.command()(gate)

@@ -235,11 +235,15 @@ def _shape(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"kv_values": values, "heads": heads, "kv_heads": kv, "context": config.get("max_position_embeddings")}
 
 
+def hub_cache() -> Path:
+    """Where the hub's libraries keep what they have downloaded."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
+    return Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
+
+
 def _downloaded(name: str) -> Path | None:
     """Where the hub's cache holds this model."""
-    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface").expanduser()
-    hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub").expanduser()
-    folder = hub / ("models--" + name.replace("/", "--"))
+    folder = hub_cache() / ("models--" + name.replace("/", "--"))
     head = folder / "refs" / "main"
     if not head.is_file():
         return None
