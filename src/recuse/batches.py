@@ -1,6 +1,7 @@
-"""The journal of provider batches, a table in the ledger's file: what was sent, before it is sent, and what came of it.
+"""The journal of provider batches, a table in the ledger's file: each before it is sent, and what came of it.
 
-    kept (about to be sent) -> sent (the provider's name is known) -> fetched, refused, gone or forgotten
+    kept (about to be sent) -> sent (the provider's name is known) -> fetched
+    unsent: nothing was taken, nothing is paid; forgotten: given up by the user
 
 A batch is paid for when it is sent, so every change is on disk (fsync) before it counts.
 """

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from threading import Event
 from types import ModuleType
 from typing import Any
 
 from recuse.backends import http, pool
 from recuse.backends.base import Capabilities, Options, require
+from recuse.backends.batch import Journal
+from recuse.backends.batch_anthropic import AnthropicDesk
+from recuse.backends.batch_run import Batching
 from recuse.errors import AuthError, TransientError
 from recuse.types import Ask, Call, Finish, Reply
 
 _KEY = "ANTHROPIC_API_KEY"
+_FILE = 10  # times the timeout of a call that a file of requests or results may take
 _FINISH: dict[str, Finish] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -45,6 +50,15 @@ class AnthropicBackend:
         self._sdk, self._client, self._site, self._options = sdk, client, site, options
         self._settings = http.Settings(("temperature",), ("output_config",), alternatives={})
 
+        self.batching = Batching(
+            AnthropicDesk(sdk, client, site, options.timeout * _FILE),
+            site,
+            self._settings,
+            read_reply,
+            self._live,
+            options,
+        )
+
     def body(self, ask: Ask) -> dict[str, Any]:
         """System messages stand apart; there are no seed and no logprobs to ask for."""
         body: dict[str, Any] = {
@@ -62,13 +76,19 @@ class AnthropicBackend:
         return body
 
     def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        return pool.run(self._send, calls, options=self._options)
+        return self.batching.generate(calls)
+
+    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[str], None]) -> None:
+        self.batching.keep_in(journal, stop=stop, tell=tell)
 
     def versions(self) -> dict[str, str]:
         return {"anthropic": self._sdk.__version__}
 
     def close(self) -> None:
         self._client.close()
+
+    def _live(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        return pool.run(self._send, calls, options=self._options)
 
     def _send(self, call: Call) -> Reply:
         return http.exchange(

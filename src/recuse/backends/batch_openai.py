@@ -24,6 +24,7 @@ class OpenAIDesk:
     most_bytes = 200_000_000
 
     def __init__(self, sdk: ModuleType, client: Any, site: http.Site, timeout: float) -> None:
+        self._timeout = timeout
         self._batches = client.batches.with_streaming_response
         self._files = client.files.with_streaming_response
         self._ask = partial(http.json_of, sdk, site=site, timeout=timeout)
@@ -35,7 +36,7 @@ class OpenAIDesk:
     def send(self, own: str, lines: IO[bytes], keep: Callable[[str], None]) -> str:
         lines.seek(0)
         named = (f"recuse-{own}.jsonl", lines, "application/jsonl")
-        file = http.named(self._ask(lambda: self._files.create(file=named, purpose="batch")))
+        file = http.named(self._ask(lambda: self._files.create(file=named, purpose="batch", timeout=self._timeout)))
         keep(file)
         return http.named(
             self._ask(

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from threading import Event
 from types import ModuleType
 from typing import Any
 
 from recuse.backends import http, pool
 from recuse.backends.base import Capabilities, Options
+from recuse.backends.batch import Journal
+from recuse.backends.batch_openai import OpenAIDesk
+from recuse.backends.batch_run import Batching
 from recuse.errors import AuthError, TransientError
 from recuse.types import Ask, Call, Finish, Reply
 
 _KEY = "OPENAI_API_KEY"
 _THINK_END = "</think>"
+_FILE = 10  # times the timeout of a call that a file of requests or results may take
 _FINISH: dict[str, Finish] = {"length": "length", "content_filter": "refusal"}
 
 
@@ -53,6 +58,15 @@ class OpenAIBackend:
             alternatives={"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"},
         )
 
+        self.batching = Batching(
+            OpenAIDesk(sdk, client, site, options.timeout * _FILE),
+            site,
+            self._settings,
+            read_reply,
+            self._live,
+            options,
+        )
+
     def body(self, ask: Ask) -> dict[str, Any]:
         sampling = ask.sampling
         # Newer OpenAI models take only the second name, other servers often only the first.
@@ -82,13 +96,19 @@ class OpenAIBackend:
         return body
 
     def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        return pool.run(self._send, calls, options=self._options)
+        return self.batching.generate(calls)
+
+    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[str], None]) -> None:
+        self.batching.keep_in(journal, stop=stop, tell=tell)
 
     def versions(self) -> dict[str, str]:
         return {"openai": self._sdk.__version__}
 
     def close(self) -> None:
         self._client.close()
+
+    def _live(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        return pool.run(self._send, calls, options=self._options)
 
     def _send(self, call: Call) -> Reply:
         return http.exchange(
