@@ -37,6 +37,9 @@ BaseUrl = Annotated[
         help="An OpenAI- or Anthropic-compatible server (vLLM, llama.cpp, Ollama, LM Studio).",
     ),
 ]
+Probed = Annotated[
+    str | None, option("--model", group="The model", help="provider/model, e.g. openai/gpt-4o-mini: ask it.")
+]
 Pairs = Annotated[
     str | None,
     option("--pairs", group=_WHAT, help="JSONL, CSV or Parquet file, hf:org/name[:config][:split], or demo."),
@@ -83,6 +86,9 @@ MaxTokens = Annotated[
     ),
 ]
 Choice = Annotated[bool, option("--choice", group=_RUN, help="Restrict replies to the labels, where the engine can.")]
+RoomToReply = Annotated[
+    int | None, option("--max-tokens", group=_RUN, min=1, help="Room for every reply, where a model thinks.")
+]
 Seed = Annotated[int, option("--seed", group=_RUN, help="For the sample of pairs and for sampling.", show_default=True)]
 Concurrency = Annotated[int | None, option("--concurrency", group=_RUN, min=1, help="Calls in flight at most.")]
 Rpm = Annotated[float | None, option("--rpm", group=_RUN, min=0.001, help="Requests a minute at most.")]
@@ -201,6 +207,8 @@ Out = Annotated[
     Path | None,
     option("--out", group=_OUT, help="Run folder. Default: one under recuse-runs/ that the same command finds again."),
 ]
+Level = Annotated[float, option("--level", group=_OUT, min=0.5, max=0.999, help="Of the intervals.", show_default=True)]
+OneObject = Annotated[bool, option("--json", group=_OUT, help="Print one JSON object and nothing else.")]
 AsJson = Annotated[bool, option("--json", group=_OUT, help="Print findings.json on standard output and nothing else.")]
 Quiet = Annotated[bool, option("--quiet", "-q", group=_OUT, help="Print the outcome line only.")]
 TrustRemoteCode = Annotated[

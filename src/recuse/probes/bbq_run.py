@@ -109,7 +109,8 @@ class Quiz:
         tokens_in, tokens_out = (sum(pair[i] for pair in tokens) for i in (0, 1))
         cost = self.price.of(tokens_in, tokens_out) if self.price else None
         return {
-            "calls": len(tokens), "tokens_in": tokens_in, "tokens_out": tokens_out, "cost": cost,
+            "model": self.config.model, "calls": len(tokens), "tokens_in": tokens_in, "tokens_out": tokens_out,
+            "cost": cost,
             "prices_dated": (date_of(self.config.prices) or None) if cost else None,
         }  # fmt: skip
 

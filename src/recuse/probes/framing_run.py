@@ -97,6 +97,9 @@ class FramingRun:
             "draws": self.draws, "noise": self.noise,
         }  # fmt: skip
 
+    def estimate(self) -> dict[str, Any]:
+        return self.product.estimate([self.ask(one) for one in self.texts()])
+
     def close(self) -> None:
         self.product.close()
 

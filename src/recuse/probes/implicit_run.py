@@ -156,6 +156,9 @@ class ImplicitRun:
             "prompts": {name: prompt.hash for name, prompt in self.prompts.items()},
         }  # fmt: skip
 
+    def estimate(self) -> dict[str, Any]:
+        return self.product.estimate(list(self.assumed()))
+
     def close(self) -> None:
         self.product.close()
 

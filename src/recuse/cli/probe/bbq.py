@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import options_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import carried_out, options_of, refuse, shown, temperature_of
+from recuse.cli.probe.fixed import told
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,9 +74,7 @@ def bbq(
             help="The benchmark's additional_metadata.csv, for items that do not say which answer is the target.",
         ),
     ] = None,
-    level: Annotated[
-        float, options.option("--level", group=_WHAT, min=0.5, max=0.999, help="Of the intervals.", show_default=True)
-    ] = 0.95,
+    level: options.Level = 0.95,
     model: Annotated[
         str | None, options.option("--model", group=_MODEL, help="provider/model that answers the items of RECORDS.")
     ] = None,
@@ -107,9 +106,7 @@ def bbq(
     cache: options.Cache = None,
     dry_run: options.DryRun = False,
     out: options.Out = None,
-    as_json: Annotated[
-        bool, options.option("--json", group="Output", help="Print one JSON object on standard output, nothing else.")
-    ] = False,
+    as_json: options.OneObject = False,
     quiet: options.Quiet = False,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> int:
@@ -171,21 +168,16 @@ def _score(
 
 def _ask(config: BbqConfig, *, level: float, dry_run: bool, as_json: bool, quiet: bool) -> int:
     from recuse.probes.bbq_run import prepare, run_bbq
-    from recuse.report.terminal import Phases
 
     with redirect_stdout(sys.stderr):
         quiz = prepare(config)
-    try:
-        if dry_run:
-            said = quiz.estimate()
-            text = f"{said['calls']:,} calls, at most {said['tokens_in']:,} tokens in and {said['tokens_out']:,} out"
-            cost = "" if said["cost"] is None else f", {said['cost']:.4f} in all"
-            typer.echo(json.dumps({"schema": 1, **said}) if as_json else f"{text}{cost}.")
-            return 0
-        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
-            result, folder = run_bbq(quiz, watch=phases.update, stop=stop, level=level)
-    finally:
-        quiz.close()
+    done = carried_out(
+        quiz, lambda quiz, watch, stop: run_bbq(quiz, watch=watch, stop=stop, level=level), told=told,
+        dry_run=dry_run, as_json=as_json, quiet=quiet,
+    )  # fmt: skip
+    if done is None:
+        return 0
+    result, folder = done
     scores = {**result["tables"]["bbq"], "letters": result["tables"]["letters"], "model": result["model"]}
     scores["usage"] = result["usage"]
     shown(lambda: _print(result["headline"], scores, result["notes"], as_json=as_json, quiet=quiet), folder)

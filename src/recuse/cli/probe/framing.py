@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import options_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import carried_out, refuse
 from recuse.cli.options import option
-from recuse.cli.probe.implicit import told
-from recuse.errors import UsageError
-
-if TYPE_CHECKING:
-    from recuse.probes.product import Reached
+from recuse.cli.probe.fixed import print_found, reached_of, recorded_of, told
 
 _ASKING: dict[str, object] = {
     "out": None, "base_url": None, "draws": 5, "temperature": "1", "max_tokens": None, "seed": 0, "max_cost": None,
@@ -36,9 +29,7 @@ def framing(
             show_default=False,
         ),
     ] = None,
-    model: Annotated[
-        str | None, option("--model", group="The model", help="provider/model, e.g. openai/gpt-4o-mini: ask it.")
-    ] = None,
+    model: options.Probed = None,
     base_url: options.BaseUrl = None,
     draws: Annotated[
         int,
@@ -53,9 +44,7 @@ def framing(
         ),
     ] = None,
     temperature: options.Temperature = "1",
-    max_tokens: Annotated[
-        int | None, option("--max-tokens", group="The run", min=1, help="Room for every reply, where a model thinks.")
-    ] = None,
+    max_tokens: options.RoomToReply = None,
     seed: options.Seed = 0,
     concurrency: options.Concurrency = None,
     rpm: options.Rpm = None,
@@ -67,11 +56,9 @@ def framing(
     max_cost: options.MaxCost = None,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
-    level: Annotated[
-        float, option("--level", group="Output", min=0.5, max=0.999, help="Of the intervals.", show_default=True)
-    ] = 0.95,
+    level: options.Level = 0.95,
     out: options.Out = None,
-    as_json: Annotated[bool, option("--json", group="Output", help="Print one JSON object and nothing else.")] = False,
+    as_json: options.OneObject = False,
     quiet: options.Quiet = False,
 ) -> int:
     """The same questions neutral, leading for, leading against, and with a stated identity of the asker.
@@ -80,70 +67,43 @@ def framing(
     do.
     """
     if model is None:
-        if source is None:
-            raise UsageError("Who is to be asked?", hint="Give --model, or recorded answers.")
-        if source.suffix == ".toml":
-            raise UsageError(f"{source} is a plan.", hint="Add --model to ask one, or give recorded answers.")
+        recorded = recorded_of(source, lacking="Who is to be asked?")
         refuse("Recorded answers", _ASKING, locals())
         from recuse.probes.framing_run import framed_result, read_framed
 
-        content = framed_result(*read_framed(source), level=level)
-        _show(content, content, as_json, None, quiet=quiet)
+        content = framed_result(*read_framed(recorded), level=level)
+        print_found(content, lambda: _lines(content), None, as_json=as_json, quiet=quiet)
         return 0
-    from recuse.probes.product import Reached
-
-    reached = Reached(
-        model, out, temperature_of(temperature), max_tokens, seed, options_of(locals()), prices, max_cost
-    )  # fmt: skip
-    return _ask(source, reached, draws, noise, level, dry_run, as_json, quiet)
-
-
-def _ask(
-    plan: Path | None, reached: Reached, draws: int, noise: str | None, level: float, dry_run: bool, as_json: bool,
-    quiet: bool,
-) -> int:  # fmt: skip
     from recuse.probes.framing_run import FramingRun, run_framing
-    from recuse.report.terminal import Phases
 
-    run = FramingRun.prepare(plan, reached, draws=draws, noise=noise)
-    try:
-        if dry_run:
-            return told(reached.model, run.product.estimate([run.ask(one) for one in run.texts()]), as_json)
-        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
-            content, folder = run_framing(run, level=level, watch=phases.update, stop=stop)
-    finally:
-        run.close()
-    _show(content, content["tables"]["framing"], as_json, folder, quiet=quiet)
+    done = carried_out(
+        FramingRun.prepare(source, reached_of(locals()), draws=draws, noise=noise),
+        lambda run, watch, stop: run_framing(run, level=level, watch=watch, stop=stop),
+        told=told, dry_run=dry_run, as_json=as_json, quiet=quiet,
+    )  # fmt: skip
+    if done is not None:
+        found, folder = done
+        print_found(found, lambda: _lines(found["tables"]["framing"]), folder, as_json=as_json, quiet=quiet)
     return 0
 
 
-def _show(
-    content: Mapping[str, Any], numbers: Mapping[str, Any], as_json: bool, folder: Path | None, *, quiet: bool
-) -> None:
-    if as_json:
-        shown(lambda: typer.echo(json.dumps(content, indent=2, allow_nan=False)), folder)
-        return
-    lines = [content["headline"]]
-    if not quiet:
-        again = "asked again" if numbers["draws"] == "repeats" else "meaningless edits"
-        lines += ["", f"{numbers['questions']:,} questions; neutral, {again}: {_value(numbers['neutral_noise'])}"]
-        for name, one in numbers["frames"].items():
-            kind = " (placebo)" if one["placebo"] else ""
-            lines.append(
-                f"{name}{kind}: differs {_value(one['flip_rate'])}, noise {_value(one['noise_floor'])}, above it "
-                f"{_value(one['above'])}"
-            )
-            if one["p_adjusted"] is not None:
-                lines[-1] += f", adjusted {one['p_adjusted']:.3g}"
-            if one["sway"]:
-                lines.append(f"  towards the answer to which it leads {_value(one['sway'])}")
-            lines += [f"  against {key}: above {_value(v['above'])}" for key, v in one["against_placebo"].items()]
-            if one["unread"]:
-                lines.append(f"  {sum(one['unread'].values()):,} replies could not be read")
-        lines += ["", *content["notes"]]
-    if folder is not None:
-        lines.append(str(folder))
-    shown(lambda: typer.echo("\n".join(lines)), folder)
+def _lines(numbers: Mapping[str, Any]) -> list[str]:
+    again = "asked again" if numbers["draws"] == "repeats" else "meaningless edits"
+    lines = ["", f"{numbers['questions']:,} questions; neutral, {again}: {_value(numbers['neutral_noise'])}"]
+    for name, one in numbers["frames"].items():
+        kind = " (placebo)" if one["placebo"] else ""
+        lines.append(
+            f"{name}{kind}: differs {_value(one['flip_rate'])}, noise {_value(one['noise_floor'])}, above it "
+            f"{_value(one['above'])}"
+        )
+        if one["p_adjusted"] is not None:
+            lines[-1] += f", adjusted {one['p_adjusted']:.3g}"
+        if one["sway"]:
+            lines.append(f"  towards the answer to which it leads {_value(one['sway'])}")
+        lines += [f"  against {key}: above {_value(v['above'])}" for key, v in one["against_placebo"].items()]
+        if one["unread"]:
+            lines.append(f"  {sum(one['unread'].values()):,} replies could not be read")
+    return lines
 
 
 def _value(one: Mapping[str, Any]) -> str:

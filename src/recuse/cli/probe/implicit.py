@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import names_of, options_of, refuse, shown, stoppable, temperature_of
+from recuse.cli.common import carried_out, names_of, refuse
 from recuse.cli.options import option
+from recuse.cli.probe.fixed import print_found, reached_of, recorded_of, told
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
-    from recuse.probes.product import Reached
+    from recuse.probes.implicit_run import Variant
 
 # Options that only one of the two modes knows, with their defaults.
 _ASKING: dict[str, object] = {
@@ -37,9 +35,7 @@ def implicit(
             show_default=False,
         ),
     ] = None,
-    model: Annotated[
-        str | None, option("--model", group="The model", help="provider/model, e.g. openai/gpt-4o-mini: ask it.")
-    ] = None,
+    model: options.Probed = None,
     base_url: options.BaseUrl = None,
     variants: Annotated[
         str, option("--variants", group="What it is asked", help="absolute, relative or both.", show_default=True)
@@ -48,9 +44,7 @@ def implicit(
         int, option("--draws", group="The run", min=1, help="Conversations of each form.", show_default=True)
     ] = 1,
     temperature: options.Temperature = "1",
-    max_tokens: Annotated[
-        int | None, option("--max-tokens", group="The run", min=1, help="Room for every reply, where a model thinks.")
-    ] = None,
+    max_tokens: options.RoomToReply = None,
     seed: options.Seed = 0,
     concurrency: options.Concurrency = None,
     rpm: options.Rpm = None,
@@ -74,11 +68,9 @@ def implicit(
         str | None,
         option("--unit", group="Recorded answers", help="Column that says which rows share a prompt. Default: unit."),
     ] = None,
-    level: Annotated[
-        float, option("--level", group="Output", min=0.5, max=0.999, help="Of the intervals.", show_default=True)
-    ] = 0.95,
+    level: options.Level = 0.95,
     out: options.Out = None,
-    as_json: Annotated[bool, option("--json", group="Output", help="Print one JSON object and nothing else.")] = False,
+    as_json: options.OneObject = False,
     quiet: options.Quiet = False,
 ) -> int:
     """Implicit decisions (Bai et al. 2024): word lists, short profiles, then yes or no, or who does which task.
@@ -86,22 +78,33 @@ def implicit(
     Every number is printed with its direction: a yes share of 1 means always yes.
     """
     if model is None:
-        if source is None:
-            raise UsageError("What is to be scored?", hint="Give recorded answers, or --model to ask one.")
-        if source.suffix == ".toml":
-            raise UsageError(f"{source} is a plan.", hint="Add --model to ask one, or give recorded answers.")
+        recorded = recorded_of(source, lacking="What is to be scored?")
         refuse("Recorded answers", _ASKING, locals())
-        return _recorded(source, stimuli or [], unit, level, as_json)
+        return _recorded(recorded, stimuli or [], unit, level, as_json=as_json, quiet=quiet)
     refuse("--model", _RECORDED, locals())
-    from recuse.probes.product import Reached
+    from recuse.probes.implicit_run import ImplicitRun, run_implicit
 
-    reached = Reached(
-        model, out, temperature_of(temperature), max_tokens, seed, options_of(locals()), prices, max_cost
+    done = carried_out(
+        ImplicitRun.prepare(source, reached_of(locals()), variants=_chosen(variants), draws=draws),
+        lambda run, watch, stop: run_implicit(run, level=level, watch=watch, stop=stop),
+        told=told, dry_run=dry_run, as_json=as_json, quiet=quiet,
     )  # fmt: skip
-    return _ask(source, reached, variants, draws, level, dry_run, as_json, quiet)
+    if done is not None:
+        found, folder = done
+        print_found(found, lambda: _lines(found["tables"]["implicit"]), folder, as_json=as_json, quiet=quiet)
+    return 0
 
 
-def _recorded(path: Path, stimuli: list[Path], unit: str | None, level: float, as_json: bool) -> int:
+def _chosen(variants: str) -> tuple[Variant, ...]:
+    from recuse.probes.implicit_run import VARIANTS
+
+    named = names_of(variants)
+    if unknown := [name for name in named if name not in VARIANTS]:
+        raise UsageError(f"There is no variant {unknown[0]!r}.", hint=f"Use: {', '.join(VARIANTS)}.")
+    return tuple(name for name in VARIANTS if name in named)
+
+
+def _recorded(path: Path, stimuli: list[Path], unit: str | None, level: float, *, as_json: bool, quiet: bool) -> int:
     from recuse.probes.implicit import implicit_measures, plain
     from recuse.probes.implicit_files import read_recorded
     from recuse.probes.implicit_run import headline
@@ -109,74 +112,24 @@ def _recorded(path: Path, stimuli: list[Path], unit: str | None, level: float, a
     recorded = read_recorded(path, stimuli=stimuli, unit=unit)
     found = implicit_measures(recorded.rows, level=level)
     content = {**plain(found, recorded.units), "headline": headline(found), "notes": list(recorded.notes)}
-    _show(content, content, as_json, None)
+    print_found(content, lambda: _lines(content), None, as_json=as_json, quiet=quiet)
     return 0
 
 
-def _ask(
-    plan: Path | None,
-    reached: Reached,
-    variants: str,
-    draws: int,
-    level: float,
-    dry_run: bool,
-    as_json: bool,
-    quiet: bool,
-) -> int:  # fmt: skip
-    from recuse.probes.implicit_run import VARIANTS, ImplicitRun, run_implicit
-    from recuse.report.terminal import Phases
-
-    if unknown := [name for name in names_of(variants) if name not in VARIANTS]:
-        raise UsageError(f"There is no variant {unknown[0]!r}.", hint=f"Use: {', '.join(VARIANTS)}.")
-    chosen = tuple(name for name in VARIANTS if name in names_of(variants))
-    run = ImplicitRun.prepare(plan, reached, variants=chosen, draws=draws)
-    try:
-        if dry_run:
-            return told(reached.model, run.product.estimate(list(run.assumed())), as_json)
-        with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
-            content, folder = run_implicit(run, level=level, watch=phases.update, stop=stop)
-    finally:
-        run.close()
-    _show(content, content["tables"]["implicit"], as_json, folder, quiet=quiet)
-    return 0
-
-
-def told(model: str, said: Mapping[str, Any], as_json: bool) -> int:
-    """Print what a run may take; nothing was asked."""
-    if as_json:
-        typer.echo(json.dumps({"schema": 1, "model": model, **said}))
-        return 0
-    cost = "" if said["cost"] is None else f", at most {said['cost']:.4f}"
-    typer.echo(
-        f"{model}: {said['calls']:,} calls, at most {said['tokens_in']:,} tokens in and {said['tokens_out']:,} "
-        f"out{cost}. Nothing was asked."
-    )
-    return 0
-
-
-def _show(
-    content: Mapping[str, Any], numbers: Mapping[str, Any], as_json: bool, folder: Path | None, *, quiet: bool = False
-) -> None:
-    if as_json:
-        shown(lambda: typer.echo(json.dumps(content, indent=2, allow_nan=False)), folder)
-        return
-    lines = [content["headline"]]
-    if not quiet:
-        for name, direction in numbers["direction"].items():
-            if numbers[name] is not None:
-                lines += ["", f"{name}: {direction}", f"  {'further pairs':24} {_value(numbers[name])}"]
-                lines += [f"  {'these pairs, pooled':24} {_value(numbers[name]['pooled'])}"]
-                lines += [f"  {key:24} {_value(one)}" for key, one in numbers[name]["by_category"].items()]
-        if profiles := numbers["profiles"]:
-            lines += [
-                "",
-                f"Profiles: {profiles['over']:,} of {profiles['of']:,} are longer than {profiles['limit']} words "
-                f"(longest {profiles['longest']:.0f}).",
-            ]
-        lines += ["", *content["notes"]]
-    if folder is not None:
-        lines.append(str(folder))
-    shown(lambda: typer.echo("\n".join(lines)), folder)
+def _lines(numbers: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for name, direction in numbers["direction"].items():
+        if numbers[name] is not None:
+            lines += ["", f"{name}: {direction}", f"  {'further pairs':24} {_value(numbers[name])}"]
+            lines += [f"  {'these pairs, pooled':24} {_value(numbers[name]['pooled'])}"]
+            lines += [f"  {key:24} {_value(one)}" for key, one in numbers[name]["by_category"].items()]
+    if profiles := numbers["profiles"]:
+        lines += [
+            "",
+            f"Profiles: {profiles['over']:,} of {profiles['of']:,} are longer than {profiles['limit']} words "
+            f"(longest {profiles['longest']:.0f}).",
+        ]
+    return lines
 
 
 def _value(one: Mapping[str, Any]) -> str:
