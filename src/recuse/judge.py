@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, compress
 
 from recuse.backends.base import Backend
 from recuse.backends.batch import Journaled
 from recuse.batches import Batches
 from recuse.errors import Incomplete, Interrupted
-from recuse.ledger import Found, Ledger, call_key
+from recuse.ledger import Ahead, Found, Ledger, key_of
 from recuse.prices import Price
+from recuse.prompts import canonical
 from recuse.types import Ask, Call, Reply
 
 _RESUME = "Run the same command again to resume; nothing that finished is asked twice."
@@ -33,7 +35,6 @@ class Spend:
     cost: float = 0.0
     models: dict[str, int] = field(default_factory=dict)  # version that the provider reported -> replies
     notes: dict[str, int] = field(default_factory=dict)
-    waiting: str = ""  # batches that are waited for, for people
     again: int = 0  # asks whose reply this process has counted before, for another ask or in another phase
     counted: bytearray = field(default_factory=bytearray, repr=False)  # by row of the ledger: whether it was
 
@@ -102,27 +103,31 @@ def judge(
 ) -> Iterator[Answered]:
     """Yield every ask with its reply in no fixed order: first those that the ledger holds, then others as they come.
 
-    `asks` is called once or twice and must give the same asks. Each call that is paid for is committed to the ledger
-    before it is yielded. Setting `stop` ends the run after the calls in flight.
+    `asks` is called once or twice and must give the same asks: those up to the last that the ledger answers are gone
+    through first, and made a second time where some of them lack a reply, so that none is held. Each call that is paid
+    for is committed to the ledger before it is yielded. Setting `stop` ends the run after the calls in flight.
 
     Raises Incomplete when the cost cap or `stop` ended the run early, or when asks stayed unanswered.
     """
     run = _Run(backend, ledger, cache, spend, price, max_cost, stop or threading.Event())
+    left, lacking = iter(asks()), bytearray()  # by ask: whether the ledger lacks its reply
     if run.watermark:
-        for ask in asks():
-            key, _ = run.key(ask)
-            if (found := ledger.find(key)) is not None:
+        known = Ahead(ledger, run.watermark)
+        for ask in left:
+            if run.stop.is_set():
+                raise run.interrupted()
+            found = known.find(run.call(ask)[0].key)
+            lacking.append(found is None)
+            if found is not None:
                 yield run.reuse(ask, found)
                 on_reply(spend)
+                if known.spent:
+                    break
+    if any(lacking):
+        left = chain(compress(asks(), lacking), left)
     if isinstance(backend, Journaled):
-
-        def tell(waiting: str) -> None:
-            spend.waiting = waiting
-            on_reply(spend)
-
-        backend.keep_in(Batches(ledger.path, judge=backend.name), stop=run.stop, tell=tell)
-    for reply in backend.generate(run.todo(asks())):
-        spend.waiting = ""
+        backend.keep_in(Batches(ledger.path, judge=backend.name), stop=run.stop, tell=lambda: on_reply(spend))
+    for reply in backend.generate(run.todo(left)):
         yield from run.take(reply)
         yield from run.drain()
         on_reply(spend)
@@ -145,38 +150,44 @@ class _Run:
         self.backend, self.ledger, self.cache, self.spend = backend, ledger, cache, spend
         self.price, self.max_cost, self.stop = price, max_cost, stop
         self.waiting: dict[str, list[Ask]] = {}  # asks that share a key are sent once
-        self.calls: dict[str, Call] = {}
+        self.calls: dict[str, tuple[Call, str]] = {}  # with the request as canonical JSON
         self.found: list[Answered] = []
         self.reserved = 0.0  # what the calls in flight may cost at most
         self.ended: Incomplete | None = None
         self.watermark = ledger.last_row  # rows above it were written by this process
 
-    def key(self, ask: Ask) -> tuple[str, dict[str, object]]:
+    def call(self, ask: Ask) -> tuple[Call, str]:
+        """What is sent for an ask, and the request as canonical JSON."""
         body = self.backend.body(ask)
-        return call_key(self.backend.name, body, ask.prompt, ask.repeat), body
+        text = canonical(body)
+        return Call(key_of(self.backend.name, text, ask.prompt, ask.repeat), ask, body), text
+
+    def interrupted(self) -> Interrupted:
+        return Interrupted("Stopped by the user.", hint=_RESUME)
 
     def todo(self, asks: Iterable[Ask]) -> Iterator[Call]:
         for ask in asks:
             if self.stop.is_set():
-                self.ended = Interrupted("Stopped by the user.", hint=_RESUME)
+                self.ended = self.interrupted()
                 return
-            key, body = self.key(ask)
-            if key in self.waiting:
-                self.waiting[key].append(ask)
+            call, body = self.call(ask)
+            if call.key in self.waiting:
+                self.waiting[call.key].append(ask)
                 continue
-            if (known := self.ledger.find(key)) is not None:
-                if known.row > self.watermark:  # the same request as another ask's, answered a moment ago
+            if (known := self.ledger.find(call.key)) is not None:  # the same request as that of an ask before
+                if known.row > self.watermark:
                     self.spend.again += 1
                     self.found.append(Answered(ask, known.reply, known.fresh))
+                else:
+                    self.found.append(self.reuse(ask, known))
                 continue
-            call = Call(key, ask, body)
-            if self._from_cache(call):
+            if self._from_cache(call, body):
                 continue
             if not self._afford(ask):
                 said = f"Stopped before the cost cap of {self.max_cost:g}: {self.spend.cost:.4f} spent."
                 self.ended = Incomplete(said, hint=_RESUME)
                 return
-            self.waiting[key], self.calls[key] = [ask], call
+            self.waiting[call.key], self.calls[call.key] = [ask], (call, body)
             yield call
 
     def reuse(self, ask: Ask, found: Found) -> Answered:
@@ -187,11 +198,11 @@ class _Run:
             self.spend.reused += 1
         return Answered(ask, found.reply, found.fresh)
 
-    def _from_cache(self, call: Call) -> bool:
+    def _from_cache(self, call: Call, body: str) -> bool:
         hit = self.cache.find(call.key) if self.cache is not None else None
         if hit is None:
             return False
-        self.ledger.put(call, hit.reply, fresh=False)
+        self.ledger.put(call, hit.reply, fresh=False, body=body)
         self.spend.cached += 1
         self.found.append(Answered(call.ask, hit.reply, fresh=False))
         return True
@@ -206,10 +217,10 @@ class _Run:
         return True
 
     def take(self, reply: Reply) -> Iterator[Answered]:
-        call = self.calls.pop(reply.key)
-        row = self.ledger.put(call, reply)
+        call, body = self.calls.pop(reply.key)
+        row = self.ledger.put(call, reply, body=body)
         if self.cache is not None:
-            self.cache.put(call, reply)
+            self.cache.put(call, reply, body=body)
         if self.price and self.max_cost is not None:
             self.reserved -= self.price.of(*estimate_tokens(call.ask))
         self.spend.calls += 1

@@ -263,6 +263,9 @@ def transcript(prompt: str | tuple[Message, ...]) -> str:
     return "\n\n".join(f"{m.role.capitalize()}: {m.content}" for m in prompt)
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def canonical(value: object) -> str:
     """Canonical JSON: sorted keys, no blanks, no NaN. The form that hashes rest on."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL.encode(value)
