@@ -12,7 +12,7 @@ import pytest
 from batch_world import Asked, BatchServer
 from loopback import Answer, error
 
-from recuse.backends import batch_run, open_backend
+from recuse.backends import batch_run, open_backend, progress_of
 from recuse.backends.base import Options
 from recuse.batches import Batches
 from recuse.errors import Incomplete, Interrupted, ProviderError, UsageError
@@ -68,7 +68,7 @@ class Run:
             found = list(
                 judge(
                     lambda: asks, backend, ledger, spend=self.spend, stop=self.stop, price=price,
-                    on_reply=lambda spend: self.told.append(spend.waiting),
+                    on_reply=lambda spend: self.told.append(progress_of(backend)),
                 )
             )  # fmt: skip
         finally:

@@ -78,5 +78,5 @@ def open_backend(name: str, options: Options | None = None) -> Backend:
 
 
 def progress_of(backend: Backend) -> str:
-    """What a backend that spreads its calls has to say of its replicas, in a few words; empty for any other."""
+    """What a backend has to say of its replicas or of the batches that it waits for, in a few words; else empty."""
     return str(getattr(backend, "progress", ""))

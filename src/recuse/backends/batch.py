@@ -57,9 +57,9 @@ class Journal(Protocol):
 class Journaled(Protocol):
     """A backend that may have calls under way when its process ends."""
 
-    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[str], None]) -> None:
-        """To be called before `generate`. Setting `stop` ends the wait; `tell` is told what is waited for, for people,
-        and once before anything is sent."""
+    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[], None]) -> None:
+        """To be called before `generate`. Setting `stop` ends the wait; `tell` is called before anything is sent, and
+        whenever the backend's `progress` says something new."""
         ...
 
 

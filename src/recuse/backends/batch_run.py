@@ -20,7 +20,7 @@ from recuse.errors import BadRequest, Incomplete, Interrupted, ProviderError, Re
 from recuse.types import Call, Reply
 
 _TRIES = 3  # files that one call may go into
-_AWAITED = 200_000  # calls that are awaited at once, so that memory stays flat
+_AWAITED = 100_000  # calls that are awaited at once, so that memory stays flat: a gigabyte for long prompts
 _SILENT = 20  # looks in a row without an answer, about 20 minutes, that end a session
 _READS = 3  # times that results with an unreadable line are fetched
 _FIRST, _LONGEST = 5.0, 60.0  # seconds between looks
@@ -45,10 +45,11 @@ class Batching:
     options: Options
     journal: Journal | None = None
     stop: Event = field(default_factory=Event)
-    tell: Callable[[str], None] = lambda waiting: None
+    tell: Callable[[], None] = lambda: None
+    progress: str = ""  # what is waited for, for people
     tried: bool = False  # whether a call went out by itself, to show what the provider refuses
 
-    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[str], None]) -> None:
+    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[], None]) -> None:
         self.journal, self.stop, self.tell = journal, stop, tell
 
     def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:
@@ -106,7 +107,7 @@ class _Session:
                 if state is None:
                     break
                 if state.ended:
-                    landed = True
+                    landed, self.own.progress = True, ""
                     yield from self._land(batch, state)
             if landed:
                 pauses = _pauses()
@@ -356,13 +357,13 @@ class _Session:
             raise self._stopped()
 
     def _tell(self) -> None:
-        number = len(self._waiting())
-        self.own.tell(f"waiting for {number} {'batch' if number == 1 else 'batches'}" if number else "sending a batch")
+        self.own.progress = f"waiting for {_counted(len(self._waiting()))}" if self._waiting() else "sending a batch"
+        self.own.tell()
 
     def _waited_for(self) -> str:
         waiting = self._waiting()
         calls = sum(len(batch.calls) for batch in waiting)
-        return f"{len(waiting)} {'batch' if len(waiting) == 1 else 'batches'} with {calls:,} calls"
+        return f"{_counted(len(waiting))} with {calls:,} calls"
 
     def _stopped(self) -> Interrupted:
         if not self._waiting():
@@ -382,3 +383,7 @@ class _Session:
             hint=f"Set the key that it was sent with, or give it up with `recuse ledger batches {self.journal.place} "
             f"--forget {sent.own}`: what it holds is then asked, and paid for, again.",
         )
+
+
+def _counted(batches: int) -> str:
+    return "1 batch" if batches == 1 else f"{batches:,} batches"

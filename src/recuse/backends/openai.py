@@ -98,8 +98,13 @@ class OpenAIBackend:
     def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:
         return self.batching.generate(calls)
 
-    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[str], None]) -> None:
+    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[], None]) -> None:
         self.batching.keep_in(journal, stop=stop, tell=tell)
+
+    @property
+    def progress(self) -> str:
+        """What it waits for, in a few words."""
+        return self.batching.progress
 
     def versions(self) -> dict[str, str]:
         return {"openai": self._sdk.__version__}
