@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from recuse.cli import run
+from recuse.probes.analyse import Analysis, analyse
 from recuse.probes.records import Records, read_records, write_records
 
 Row = dict[str, Any]
@@ -67,3 +68,17 @@ def said_by(capsys: Any, *arguments: object) -> Any:
 
 def _refuse(constant: str) -> None:
     raise AssertionError(f"{constant} is no finite number")
+
+
+def analysed(path: Path, rows: Sequence[Row], metric: str = "approved", **settings: Any) -> Analysis:
+    return analyse(recorded(path, rows), metric=metric, groups=("A", "B"), **settings)
+
+
+def scores(seed: int, *, templates: int, names: int = 4, seeds: int = 2, gap: float = 0.0, scatter: float) -> list[Row]:
+    """Scores with a gap that differs between templates by `scatter`, and noise of 1 between replies."""
+    rng = np.random.default_rng(seed)
+    gaps = rng.normal(gap, scatter, templates)
+    return [
+        row(t, g, k, s, score=5 + (gaps[t] / 2 if g == "A" else -gaps[t] / 2) + rng.normal())
+        for t, g, k, s in design(templates, names, seeds)
+    ]

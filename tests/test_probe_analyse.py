@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from recorded_world import NAMES, TRUE_GAP, Row, design, lending, recorded, row, said_by
+from recorded_world import NAMES, TRUE_GAP, Row, analysed, design, lending, recorded, row, said_by, scores
 from scipy.stats import permutation_test, ttest_1samp, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
 from recuse.cli import run
-from recuse.probes.analyse import Analysis, analyse
+from recuse.probes.analyse import analyse
 from recuse.probes.records import write_records
-
-
-def analysed(path: Path, rows: Sequence[Row], metric: str = "approved", **settings: Any) -> Analysis:
-    return analyse(recorded(path, rows), metric=metric, groups=("A", "B"), **settings)
-
-
-def scores(seed: int, *, templates: int, names: int = 4, seeds: int = 2, gap: float = 0.0, scatter: float) -> list[Row]:
-    """Scores with a gap that differs between templates by `scatter`, and noise of 1 between replies."""
-    rng = np.random.default_rng(seed)
-    gaps = rng.normal(gap, scatter, templates)
-    return [
-        row(t, g, k, s, score=5 + (gaps[t] / 2 if g == "A" else -gaps[t] / 2) + rng.normal())
-        for t, g, k, s in design(templates, names, seeds)
-    ]
 
 
 def gaps_by_hand(rows: Sequence[Row], metric: str) -> dict[str, float]:
@@ -282,156 +266,6 @@ def test_a_t_test_over_generations_rejects_far_too_often_where_there_is_no_gap(t
     # Of 50 at a level of 0.05, more than 7 have a chance of 0.004.
     assert rejected["templates"] <= 7
     assert rejected["generations"] >= 15  # half of 1,000 such runs
-
-
-# Names
-
-
-def test_a_planted_outlying_name_is_flagged_and_no_other(tmp_path: Path) -> None:
-    rng = np.random.default_rng(3)
-    odd = NAMES["B"][2]
-    rows = []
-    for t, g, k, s in design(40, 5, 2):
-        one = row(t, g, k, s)
-        rows.append(one | {"score": rng.normal() + (2.0 if one["name"] == odd else 0.0)})
-    found = analysed(tmp_path, rows, "score")
-    assert [one.name for one in found.per_name if one.outlying] == [odd]
-    [flagged] = [one for one in found.per_name if one.outlying]
-    own = np.mean([one["score"] for one in rows if one["name"] == odd])
-    others = np.mean([one["score"] for one in rows if one["group"] == "B" and one["name"] != odd])
-    assert flagged.mean == pytest.approx(own)
-    assert flagged.apart == pytest.approx(own - others)
-    assert any(odd in note for note in found.notes)
-
-
-def test_names_that_do_nothing_are_seldom_called_outlying(tmp_path: Path) -> None:
-    flagged = sum(
-        any(one.outlying for one in analysed(tmp_path, scores(seed, templates=12, scatter=0.3), "score").per_name)
-        for seed in range(25)
-    )
-    assert flagged <= 4  # of 25 at 0.05; more have a chance of 0.007
-
-
-def test_a_gap_of_names_is_not_sold_as_one_of_groups(tmp_path: Path) -> None:
-    """One of four names moves the mean of its group in every template: sure for these names, not for further ones."""
-    rng = np.random.default_rng(8)
-    rows = [row(t, g, k, s, score=rng.normal() + 2.0 * ((g, k) == ("A", 0))) for t, g, k, s in design(40, 4, 2)]
-    gap = analysed(tmp_path, rows, "score").gap.found
-    assert gap.pvalue is not None
-    assert gap.pvalue < 0.001
-    assert gap.across_names is not None
-    assert gap.across_names.pvalue is not None
-    assert gap.across_names.pvalue > 0.05
-
-
-def test_records_without_names_are_taken_and_it_is_said(tmp_path: Path) -> None:
-    rows = [{k: v for k, v in one.items() if k != "name"} for one in scores(1, templates=9, names=1, scatter=0.3)]
-    found = analysed(tmp_path, rows, "score")
-    assert found.gap.found.groups == 9
-    assert found.per_name == ()
-    assert any("no names" in note for note in found.notes)
-
-
-@pytest.mark.data
-def test_the_call_backs_of_bertrand_and_mullainathan_have_names_as_their_units(data_dir: Path, tmp_path: Path) -> None:
-    """235 of 2,435 against 157 of 2,435; which letters went to one employer is not in the file, so that all rows are of
-    one template, and what can be said is said of names."""
-    with (data_dir / "bertrand_mullainathan" / "resume.csv").open(encoding="utf-8") as file:
-        letters = list(csv.DictReader(file))
-    rows = [
-        {"template_id": "letter", "group": one["race"], "name": one["firstname"], "seed": i, "call": one["call"]}
-        for i, one in enumerate(letters)
-    ]
-    records = recorded(tmp_path, rows, "r.csv")
-    found = analyse(records, metric="call", groups=("white", "black"))
-    assert found.gap.found.estimate == pytest.approx(235 / 2435 - 157 / 2435)
-    assert found.gap.found.interval is None
-    further = found.gap.found.across_names
-    assert further is not None
-    assert further.groups == 36
-    assert further.interval == pytest.approx((0.015, 0.049), abs=0.001)  # names as clusters, as published codes have it
-    assert any("one template" in note for note in found.notes)
-
-
-def test_templates_without_any_scatter_have_an_interval_only_with_bounds(tmp_path: Path) -> None:
-    rows = [row(t, g, k, s, score=2.0 + (g == "A")) for t, g, k, s in design(30, 4, 1)]
-    free, bounded = (analysed(tmp_path, rows, "score", bounds=bounds) for bounds in (None, (1.0, 5.0)))
-    assert free.gap.shown.estimate == bounded.gap.shown.estimate == 1.0
-    assert free.gap.shown.interval is None
-    assert any("give --bounds" in note for note in free.notes)
-    # Gaps lie in -4 to 4; a share u of other templates stays unseen in 30 with probability (1 - u)^30 = 0.025.
-    unseen = 1 - 0.025 ** (1 / 30)
-    assert bounded.gap.shown.interval == pytest.approx((1 - 5 * unseen, 1 + 3 * unseen))
-
-
-# Flips and noise
-
-
-def sampler(seed: int, *, seeds: int, gap: float = 0.0) -> list[Row]:
-    rng = np.random.default_rng(seed)
-    rows = []
-    for t, g, k, s in design(40, 4, seeds):
-        sign = 1 if (g == "A") == (t % 2 == 0) else -1  # the templates favour A and B in turn: no gap on average
-        rows.append(row(t, g, k, s, approved=int(rng.random() < 0.5 + sign * gap / 2)))
-    return rows
-
-
-def test_a_model_that_only_samples_flips_often_and_not_above_its_noise(tmp_path: Path) -> None:
-    found = analysed(tmp_path, sampler(2, seeds=5)).flips
-    assert found is not None
-    assert found.rate.estimate == pytest.approx(0.5, abs=0.05)
-    assert found.noise.estimate == pytest.approx(0.5, abs=0.05)
-    assert found.above_noise.interval is not None
-    assert found.above_noise.interval[0] < 0 < found.above_noise.interval[1]
-    assert found.runs == 5
-
-
-def test_decisions_that_follow_the_group_flip_above_noise_even_without_a_gap(tmp_path: Path) -> None:
-    result = analysed(tmp_path, sampler(3, seeds=5, gap=0.6))
-    found = result.flips
-    assert result.gap.found.interval is not None
-    assert result.gap.found.interval[0] < 0 < result.gap.found.interval[1]
-    assert found is not None
-    # p = 0.8, q = 0.2: 0.68 of pairs differ, 0.32 of redraws; the excess is (p - q)^2 = 0.36.
-    assert found.rate.estimate == pytest.approx(0.68, abs=0.03)
-    assert found.noise.estimate == pytest.approx(0.32, abs=0.03)
-    assert found.above_noise.estimate == pytest.approx(0.36, abs=0.04)
-    for above in (found.above_noise, found.above_names):
-        assert above.interval is not None
-        assert above.interval[0] > 0.2
-
-
-def test_flips_and_noise_by_hand(tmp_path: Path) -> None:
-    decisions = {("A", 0): [1, 1, 1, 1, 0], ("B", 0): [0, 0, 0, 1, None]}
-    rows = [row(0, g, k, s, approved=x) for (g, k), draws in decisions.items() for s, x in enumerate(draws)]
-    found = analysed(tmp_path, rows, least_names=1).flips
-    assert found is not None
-    assert found.rate.estimate == pytest.approx(3 / 4)  # of the four seeds with both
-    # A: 4 of 10 pairs of draws differ; B: 3 of 6.
-    assert found.noise.estimate == pytest.approx((4 / 10 + 3 / 6) / 2)
-    assert found.names.estimate is None
-
-
-def test_fewer_than_five_runs_and_cached_replies_give_no_floor(tmp_path: Path) -> None:
-    three = analysed(tmp_path, sampler(2, seeds=3))
-    cached = analysed(tmp_path, [one | {"fresh": one["seed"] < 3} for one in sampler(2, seeds=6)])
-    for found in (three, cached):
-        assert found.flips is not None
-        assert found.flips.rate.estimate is not None
-        assert found.flips.noise.estimate is None
-        assert found.flips.above_noise.estimate is None
-        assert any("has to be run 5 times, the least was run 3" in note for note in found.notes)
-
-
-def test_runs_of_one_name_with_other_texts_are_not_runs_of_one_input(tmp_path: Path) -> None:
-    rows = [one | {"prompt": f"text {one['seed'] % 2}"} for one in sampler(2, seeds=6)]
-    found = analysed(tmp_path, rows).flips
-    assert found is not None
-    assert found.runs == 3
-
-
-def test_scores_have_no_flips(tmp_path: Path) -> None:
-    assert analysed(tmp_path, scores(1, templates=8, scatter=0.3), "score").flips is None
 
 
 # The command
