@@ -23,6 +23,7 @@ from recuse.prices import Price
 from recuse.types import Pair
 
 _SHARED = 3  # the original and two placebo draws
+_SAMPLE = 50  # pairs of each part, from which lengths are taken
 WANTED = 0.10  # the effect for which the groups are told: a medium bias
 _NOTE = (
     "upper guesses: every round as full as it may be, every answer a mistake, every candidate through all of "
@@ -49,7 +50,9 @@ def estimate(
     }
     if given is not None:
         texts["rounds"] = 0
-    sample = [pair for part in (s.discovery, s.validation, s.test) for pair in part[:50]]
+    # Evenly spaced, since files are often sorted: in RewardBench the first 50 wrong answers have 450 characters on
+    # average and the others 741.
+    sample = [pair for part in (s.discovery, s.validation, s.test) for pair in part[:: -(-len(part) // _SAMPLE)]]
     work: dict[Role, dict[str, Work]] = {
         "judge": _judging(plan, sample, pairs, candidates, texts["rounds"]),
         "teacher": _teaching(plan, sample, texts, pairs),
