@@ -21,8 +21,8 @@ from recuse.pairs.rows import BadRow, Unusable, prompt
 from recuse.prompts import transcript
 from recuse.types import Pair
 
-# Words from which an answer tells where it comes from; without a limit "Yes." and the like make one family of 181 pairs
-# of RewardBench, with it the largest has 27, all of one question.
+# Words from which an answer tells where it comes from. Without a limit "Yes." and the like make one family of 181 pairs
+# of RewardBench; with it the largest has 27, whose answers share a refusal.
 _TELLING = 10
 _ASKED = ("question", "prompt", "instruction", "input", "Question")
 
