@@ -67,7 +67,7 @@ def example(text: str = "plain", *, people: str = "chosen") -> ExplainReport:
         findings=findings(text), reader=Reader(200, 15, 5, text, (("position", "agrees", 8), ("agrees", "agrees", 50))),
         features=Features(None, {"code": text}, 95, {"length": "length", "sources": text, "code": "code"}),
         injected=Put(60, ("authority",)),
-        themes=Themes(text, 30, 2, 3, text, None, themes),
+        themes=Themes(text, "words", 30, 2, 3, text, None, themes),
         crossed=(Crossed(text, text, text, 0.7, 0.2, 0.5, (0.2, 0.8), None, 18),),
         recommendation=Recommended(advice, (Proven("authority", text, 0.35, (0.25, 0.45), 60, text),), (text,)),
         examples={"content": (shown, shown), "unread": (Example(text, None, "tie", {"-": "chosen"}, *[None] * 4),)},

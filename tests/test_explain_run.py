@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import numpy as np
 import pytest
 from explain_world import STUDY, Done, recuse, studied_pairs, write_pairs
 
 from recuse import assets
+from recuse.discovery.similar import Embeddings
 from recuse.explain.recommend import Confirmed, paragraph, recommendation
 from recuse.harden.wording import read_paragraph
 from recuse.library import load_library
@@ -156,6 +159,73 @@ def test_recorded_reasons_are_used_without_a_judge(tmp_path: Path) -> None:
     assert sorted(t["count"] for t in themes["themes"]) == [20, 20]
     assert {w for t in themes["themes"] for w in t["words"]} >= {"harvard", "study", "headings", "bullet"}
     assert all(t["right"] == 0.0 for t in themes["themes"])
+
+
+def test_themes_by_embeddings_are_part_of_the_run_and_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reasons that share no word: only their directions, given here by hand, tell the two kinds apart."""
+    texts, said = {}, []
+    for i in range(40):
+        own = "".join("abcdefghij"[int(d)] for d in f"{i:02}")
+        said.append(" ".join(f"word{letter}{own}" for letter in "klmnopqrst"))
+        texts[f"p{i}"] = (f"{said[i]} [[B]]", f"{said[i]} [[A]]")
+
+    def embed(asked: Sequence[str]) -> np.ndarray:
+        places = [next(i for i, text in enumerate(said) if text in one) for one in asked]
+        noise = np.random.default_rng(0).standard_normal((40, 12))[places]
+        vectors = noise + np.array([[3.0 if p < 20 else -3.0] for p in places]) * np.eye(12)[0]
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+    monkeypatch.setattr("recuse.explain.plan.load_embeddings", lambda name: Embeddings({"model": name}, embed))
+    monkeypatch.setattr(Embeddings, "__call__", lambda self, asked: self.model(asked))
+    common = ("explain", "--verdicts", rows(tmp_path / "v.jsonl", texts))
+    done = recuse(*common, "--similarity", "by/hand", "--out", tmp_path / "out", "--json")
+    assert done.code == 0, done.err
+    assert done.json["themes"]["by"] == "embeddings"
+    assert [t["count"] for t in done.json["themes"]["themes"]] == [20, 20]
+    assert done.json["config"]["run"]["similarity"] == {"model": "by/hand"}
+    assert "nearest" in done.json["limits"][-1]
+    assert recuse(*common, "--out", tmp_path / "words", "--json").json["themes"]["themes"] == []
+    refused = recuse(*common, "--out", tmp_path / "out")
+    assert "similarity" in refused.err
+    assert refused.code == 2
+
+
+def test_a_dry_run_says_what_further_asks_may_take_and_asks_nothing(world: Path, explained: Done) -> None:
+    asked = ("explain", world / "pairs.jsonl", "--judge-run", world / "audit", "--judge", JUDGE, "--biases", BIASES)
+    told = recuse(*asked, "--dry-run", "--json", "--out", world / "never").json
+    right, wrong = (explained.json["counts"][kind] for kind in ("agrees", "content"))
+    assert (told["pairs"], told["right"], told["wrong"]) == (150, right, wrong)
+    # As it is, four biases, two placebos at least, ten shams; both orders.
+    arms, rest = divmod(told["injecting"]["calls"], 2 * right)
+    assert rest == 0
+    assert arms >= 1 + 4 + 2 + 10
+    # The reasons in both orders, and two further steps.
+    assert told["explaining"]["calls"] == wrong * (2 + 2)
+    usage = explained.json["usage"]
+    assert usage["calls"] + usage["from_cache"] <= told["injecting"]["calls"] + told["explaining"]["calls"]
+    assert not (world / "never").exists()
+    shorter = recuse(*asked, "--dry-run", "--json", "--steps", 0).json
+    assert shorter["explaining"]["calls"] == 2 * wrong
+    assert shorter["explaining"]["tokens_in"] < told["explaining"]["tokens_in"] / 2
+    few = recuse(*asked, "--dry-run", "--json", "--most", 5).json
+    assert few["injecting"]["calls"] == arms * 2 * 5
+    said = recuse(*asked, "--dry-run")
+    assert f"150 pairs: {right} right and {wrong} wrong in both orders." in said.out
+    assert f"Explanations: at most {4 * wrong} calls; at most about" in said.out
+    assert said.out.endswith("Nothing was asked.\n")
+    nothing = recuse(*asked[:4], "--dry-run", "--json").json
+    assert (nothing["injecting"], nothing["explaining"]) == (None, None)
+
+
+def test_a_dry_run_counts_money_by_the_price(world: Path, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(f'[models]\n"{JUDGE}" = {{ input = 1.0, output = 2.0 }}\n')
+    told = recuse(
+        "explain", world / "pairs.jsonl", "--judge-run", world / "audit", "--judge", JUDGE, "--prices", prices,
+        "--dry-run", "--json",
+    ).json  # fmt: skip
+    for part in (told["injecting"], told["explaining"]):
+        assert part["cost"] == pytest.approx((part["tokens_in"] + 2 * part["tokens_out"]) / 1e6)
 
 
 def test_a_readers_fault_leads_the_recommendation(tmp_path: Path) -> None:

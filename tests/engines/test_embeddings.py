@@ -12,6 +12,7 @@ import pytest
 from recuse.discovery.merge import Proposal, merge, proposed
 from recuse.discovery.similar import Embeddings, load_embeddings
 from recuse.errors import InputError, UnknownModel
+from recuse.explain.themes import find_themes
 
 pytestmark = pytest.mark.engine
 library = pytest.importorskip(
@@ -31,13 +32,13 @@ TEXTS = (
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of one random layer with mean pooling, saved as sentence-transformers saves any."""
     base, saved = (tmp_path_factory.mktemp(name) for name in ("base", "saved"))
-    (base / "vocab.txt").write_text("\n".join(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS)))
+    vocabulary = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS)
     torch.manual_seed(0)
     config = transformers.BertConfig(
         vocab_size=5 + len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
         max_position_embeddings=64, initializer_range=0.5,
     )  # fmt: skip
-    transformers.BertTokenizerFast(vocab_file=str(base / "vocab.txt")).save_pretrained(base)
+    transformers.BertTokenizerFast(vocab={word: i for i, word in enumerate(vocabulary)}).save_pretrained(base)
     transformers.BertModel(config).save_pretrained(base)
     library.SentenceTransformer(str(base), device="cpu").save(str(saved))
     return saved
@@ -46,6 +47,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def embed(folder: Path) -> Embeddings:
     return load_embeddings(str(folder))
+
+
+def test_themes_are_found_by_a_real_model(embed: Embeddings) -> None:
+    """Explanations of two kinds that share one word."""
+    rng = np.random.default_rng(0)
+    kinds = (("sea", "ship", "sailor"), ("numbers", "digits", "expert"))
+    texts = [" ".join(["voice", *rng.choice(kinds[i % 2], 8)]) for i in range(40)]
+    found = find_themes(texts, [str(i) for i in range(40)], embed=embed)
+    assert len(found.themes) >= 2
+    odd = [sum(member % 2 for member in theme.members) for theme in found.themes]
+    of_one_kind = sum(max(n, len(t.members) - n) for n, t in zip(odd, found.themes, strict=True))
+    assert of_one_kind >= 0.9 * 40  # of the model's words, drawn at random, some lie near each other
+    assert {t.words[0] for t in found.themes} <= {*kinds[0], *kinds[1]}
 
 
 def by_hand(folder: Path, text: str) -> np.ndarray:
@@ -61,6 +75,7 @@ def test_the_vectors_are_those_of_a_plain_forward_pass_whatever_stands_beside_a_
     folder: Path, embed: Embeddings
 ) -> None:
     vectors = embed(TEXTS)
+    assert len({tuple(vector) for vector in vectors.round(6)}) == len(TEXTS)  # it knows the words
     assert vectors == pytest.approx(np.array([by_hand(folder, text) for text in TEXTS]), abs=1e-5)
     for i, text in enumerate(TEXTS):
         assert (embed([text])[0] == vectors[i]).all()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recuse.cli import options
-from recuse.cli.common import assignments, columns_of, names_of, options_of, refuse, shown, stoppable
+from recuse.cli.common import assignments, carried_out, columns_of, names_of, options_of, refuse, shown, taking
 from recuse.errors import UsageError
 
 if TYPE_CHECKING:
     from recuse.controls import People
+    from recuse.explain.plan import ExplainConfig
     from recuse.explain.result import ExplainResult
-    from recuse.explain.run import ExplainConfig
 
 _WHAT, _PEOPLE, _FURTHER = "What is explained", "People", "Further asks"
 _option = options.option
@@ -24,7 +22,7 @@ _option = options.option
 # What only means something where the judge is asked, and where verdicts are recorded.
 _WITH_JUDGE: dict[str, object] = {
     "prompt": None, "base_url": None, "biases": None, "shams": 10, "steps": 2, "most": 200, "max_cost": None,
-    "prices": None, "cache": None, "concurrency": None, "run_code": False,
+    "prices": None, "cache": None, "concurrency": None, "run_code": False, "batch": False,
 }  # fmt: skip
 _WITH_VERDICTS: dict[str, object] = {"format": None, "where": None, "text_format": "bracket", "pair_key": None}
 
@@ -78,6 +76,11 @@ def explain(
         _option("--discovery", group=_WHAT, metavar="RUN", help="A discovery on this judge: what it confirmed counts."),
     ] = None,
     library: options.Library = None,
+    similarity: Annotated[
+        str | None,
+        _option("--similarity", group=_WHAT, metavar="MODEL",
+                help="Find themes by sentence embeddings (a folder, or a name on the hub) instead of by words."),
+    ] = None,
     judge: Annotated[
         str | None,
         _option("--judge", group=_FURTHER, metavar="MODEL",
@@ -108,8 +111,10 @@ def explain(
     max_context: options.MaxContext = None,
     device: options.Device = None,
     max_cost: options.MaxCost = None,
+    batch: options.Batch = False,
     prices: options.Prices = None,
     cache: options.Cache = None,
+    dry_run: options.DryRun = False,
     run_code: options.RunCode = False,
     trust_remote_code: options.TrustRemoteCode = False,
     out: options.Out = None,
@@ -122,7 +127,7 @@ def explain(
     """
     from recuse.explain.further import Asking
     from recuse.explain.material import Source
-    from recuse.explain.run import ExplainConfig
+    from recuse.explain.plan import ExplainConfig
     from recuse.plan import AuditConfig
 
     if judge is None:
@@ -147,7 +152,8 @@ def explain(
             ),
             prompt=prompt, steps=steps, most=most,
         )  # fmt: skip
-    return _run(ExplainConfig(source, asking, library, discovery, out, seed=seed), as_json, quiet)
+    config = ExplainConfig(source, asking, library, discovery, similarity, out, seed=seed)
+    return _run(config, dry_run, as_json, quiet)
 
 
 def _labelled(
@@ -162,14 +168,25 @@ def _labelled(
     return People(file, key, names_of(label), annotator, words)
 
 
-def _run(config: ExplainConfig, as_json: bool, quiet: bool) -> int:
-    from recuse.explain.run import explain_disagreement
-    from recuse.report.terminal import Phases
+def _run(config: ExplainConfig, dry_run: bool, as_json: bool, quiet: bool) -> int:
+    from recuse.explain.plan import plan_explain
+    from recuse.explain.run import run_explain
 
-    with Phases(quiet=quiet or as_json) as phases, stoppable() as stop, redirect_stdout(sys.stderr):
-        result = explain_disagreement(config, watch=phases.update, stop=stop)
-    shown(lambda: _print(result, as_json, quiet), result.folder)
+    result = carried_out(
+        plan_explain(config), lambda plan, watch, stop: run_explain(plan, watch=watch, stop=stop), told=_told,
+        dry_run=dry_run, as_json=as_json, quiet=quiet,
+    )  # fmt: skip
+    if result is not None:
+        shown(lambda: _print(result, as_json, quiet), result.folder)
     return 0
+
+
+def _told(said: dict[str, Any]) -> str:
+    lines = [f"{said['pairs']:,} pairs: {said['right']:,} right and {said['wrong']:,} wrong in both orders."]
+    for name, what in (("injecting", "Biases put in"), ("explaining", "Explanations")):
+        if (part := said[name]) is not None:
+            lines.append(f"{what}: at most {part['calls']:,} calls; {taking(part)}")
+    return "\n".join([*lines, "Nothing was asked."])
 
 
 def _print(result: ExplainResult, as_json: bool, quiet: bool) -> None:

@@ -96,11 +96,9 @@ def explain(cases: Sequence[Case], *, design: Design, reason: Prompt, deeper: Pr
     prompt that asks for reasons before the verdict. The order in which a case is shown is drawn by a hash. A mistake
     was made in both orders, so where the reasons lead to another verdict in the one, they are asked for in the other.
     """
-    asking = design.prompt
-    if asking is None or asking.kind != "pairwise":
+    own = reasoning(design, reason=reason, sampling=sampling)
+    if own is None or (prompt := own.prompt) is None:
         return [Explained(case, "AB", NO_WORDS, orders=0) for case in cases]
-    prompt = asking if asking.spec.format in _REASONING else reason
-    own = Design(prompt, sampling if prompt is not asking else design.sampling)
     shown = [_drawn_first(case, own) for case in cases]
     talks = _reasons([first for first, _ in shown], prompt, send)
     off = [i for i, talk in enumerate(talks) if not talk.agreed]
@@ -112,6 +110,15 @@ def explain(cases: Sequence[Case], *, design: Design, reason: Prompt, deeper: Pr
         Explained(case, talk.ask.view, talk.told, orders=1 if talk.ask is first else 2)
         for case, talk, (first, _) in zip(cases, talks, shown, strict=True)
     ]
+
+
+def reasoning(design: Design, *, reason: Prompt, sampling: Sampling) -> Design | None:
+    """How a judge is asked for its reasons: as it is deployed where that gives them, else by the prompt `reason`; None
+    for one that sees one answer at a time."""
+    asking = design.prompt
+    if asking is None or asking.kind != "pairwise":
+        return None
+    return Design(asking, design.sampling) if asking.spec.format in _REASONING else Design(reason, sampling)
 
 
 @dataclass

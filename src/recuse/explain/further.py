@@ -10,19 +10,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from recuse.asks import make_asks
 from recuse.calibration.runs import Run
+from recuse.discovery.mine import reasoning
 from recuse.errors import RecuseError, UsageError
 from recuse.explain.inject import Injected, inject
 from recuse.explain.material import Source
 from recuse.explain.reasons import Reasons, ask_deeper
-from recuse.judge import Spend, usage_of
+from recuse.judge import Spend, estimate_tokens, usage_of
 from recuse.lab.bench import Lab, writing
 from recuse.lab.engines import Engines, Model, Role, Watch
+from recuse.perturb.rules import rule_arms
 from recuse.perturb.teacher import load_wording
 from recuse.plan import AuditConfig, Plan, plan_audit, room_to_think
 from recuse.prompts import load_prompt
 from recuse.run import RunFolder
-from recuse.types import Pair
+from recuse.types import Ask, Pair, Sampling
 
 _REASONING = 1024  # tokens for reasons
 
@@ -73,6 +76,53 @@ def plan_asking(asking: Asking, source: Source, run: Run | None) -> Plan:
     ))  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What the asks of one kind may take at most. `cost`: US dollars; None where no price is known."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+def injecting(asking: Asking, plan: Plan, right: Sequence[Pair]) -> Expected:
+    """Every pair as it is, with every bias, placebo and sham; fewer where an edit changes nothing, or a run lends its
+    replies."""
+    versions = 1 + len(rule_arms(plan.biases, shams=plan.config.shams))
+    some = sampled(right, asking.most, seed=plan.config.seed)
+    tokens = [estimate_tokens(ask) for ask in make_asks(some, plan.design)]
+    return _expected(plan, versions * len(tokens), *(versions * sum(t[i] for t in tokens) for i in (0, 1)))
+
+
+def explaining(asking: Asking, plan: Plan, wrong: Sequence[Pair]) -> Expected:
+    """The reasons for every pair in both orders, as where those in the first lead to another verdict, and all further
+    steps, each of which repeats what was said before."""
+    own = reasoning(plan.design, reason=load_prompt("pairwise/reason", kinds=("pairwise",)), sampling=_spoken(plan))
+    if own is None:
+        return _expected(plan, 0, 0, 0)
+    some = sampled(wrong, asking.most, seed=plan.config.seed)
+    deeper = estimate_tokens(Ask("", "text", load_prompt("explain/deeper", kinds=("explain",)).fill(choice="A"),
+                                 _spoken(plan), ""))  # fmt: skip
+    first = [estimate_tokens(ask) for ask in make_asks(some, own)]  # two a pair, of one length
+    calls, into, out = len(first), sum(t[0] for t in first), sum(t[1] for t in first)
+    for step in range(asking.steps):
+        calls += len(some)
+        into += sum(t[0] + t[1] + step * deeper[1] + (step + 1) * deeper[0] for t in first) // 2
+        out += len(some) * deeper[1]
+    return _expected(plan, calls, into, out)
+
+
+def _expected(plan: Plan, calls: int, tokens_in: int, tokens_out: int) -> Expected:
+    return Expected(calls, tokens_in, tokens_out, plan.price.of(tokens_in, tokens_out) if plan.price else None)
+
+
+def _spoken(plan: Plan) -> Sampling:
+    """How the judge says its reasons."""
+    room = max(_REASONING, room_to_think(plan.backend.capabilities, plan.config.options))
+    return replace(plan.design.sampling, max_tokens=room, top_logprobs=0, choice=False)
+
+
 def ask_further(
     asking: Asking, plan: Plan, folder: RunFolder, *, right: Sequence[Pair], wrong: Sequence[Pair], run: Run | None,
     level: float, watch: Watch, stop: threading.Event | None,
@@ -99,9 +149,8 @@ def ask_further(
                   run_code=config.run_code)  # fmt: skip
         some = sampled(right, asking.most, seed=config.seed)
         injected = inject(lab, some, plan.biases, shams=config.shams, seed=config.seed, level=level) if some else None
-        room = max(_REASONING, room_to_think(can, config.options))
-        sampling = replace(plan.design.sampling, max_tokens=room, top_logprobs=0, choice=False)
-        reasons = ask_deeper(lab, sampled(wrong, asking.most, seed=config.seed), steps=asking.steps, sampling=sampling)
+        explained = sampled(wrong, asking.most, seed=config.seed)
+        reasons = ask_deeper(lab, explained, steps=asking.steps, sampling=_spoken(plan))
     none = Injected((), {}, ("The judge had no pair right in both orders: nothing was injected.",), 0)
     return Asked(injected or none, reasons, usage_of(spend, plan.price, time.monotonic() - started))
 

@@ -39,7 +39,7 @@ def report_of(result: ExplainResult) -> ExplainReport:
 
 def _themes(themes: Themes, source: str, names: Sequence[str]) -> explained.Themes:
     return explained.Themes(
-        source, themes.n, themes.none, themes.several, themes.criterion, themes.reason,
+        source, themes.by, themes.n, themes.none, themes.several, themes.criterion, themes.reason,
         tuple(_theme(theme, names) for theme in themes.themes),
     )  # fmt: skip
 

@@ -23,8 +23,9 @@ LIMITS = (
     "Features go with errors; the model changes no answer, so it proves no cause, and what it does not measure may "
     "stand behind what it does.",
     "What a judge says of its reasons need not be what led to its verdict: themes describe its words.",
-    "Shares of themes overlap and add up to no whole: one explanation may carry several.",
 )
+OVERLAP = "Shares of themes overlap and add up to no whole: one explanation may carry several."
+APART = "Each explanation is counted in the theme that it lies nearest to, however far that is."
 
 
 @dataclass(frozen=True)

@@ -6,24 +6,21 @@ import platform
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
-from recuse.explain.cases import KINDS, Kind, Seen, compare
+from recuse.explain.cases import KINDS, Kind, Seen
 from recuse.explain.crossed import cross
 from recuse.explain.faults import FIRST, ReaderFault, first_finding, reader_fault
 from recuse.explain.features import BY_ID, content_words, differences
-from recuse.explain.further import Asked, Asking, ask_further, plan_asking
-from recuse.explain.material import Material, Source, gather
+from recuse.explain.further import Asked, ask_further
+from recuse.explain.material import Material
 from recuse.explain.model import ErrorModel, error_model
-from recuse.explain.people import turned
+from recuse.explain.plan import ExplainPlan
 from recuse.explain.reasons import Reasons
 from recuse.explain.recommend import (
     FILE,
     Confirmed,
-    from_discovery,
     from_injection,
     from_position,
     from_run,
@@ -31,92 +28,42 @@ from recuse.explain.recommend import (
     paragraph,
     recommendation,
 )
-from recuse.explain.result import Example, ExplainResult
+from recuse.explain.result import APART, LIMITS, OVERLAP, Example, ExplainResult
 from recuse.explain.shares import share_finding
 from recuse.explain.themes import Themes, find_themes
 from recuse.lab.engines import Watch
-from recuse.library import Bias, load_library
-from recuse.plan import Plan
 from recuse.prompts import transcript
 from recuse.run import RunFolder, default_folder
-from recuse.types import Pair
 
 _EXAMPLES = 6  # of each kind
 
 
-@dataclass(frozen=True)
-class ExplainConfig:
-    source: Source
-    asking: Asking | None = None  # None: nothing is asked
-    library: Path | None = None
-    discovery: Path | None = None  # a discovery on the same judge, whose confirmed biases count
-    out: Path | None = None
-    level: float = 0.95
-    seed: int = 0
-
-
-def explain_disagreement(
-    config: ExplainConfig,
+def run_explain(
+    plan: ExplainPlan,
     *,
     watch: Watch = lambda phase, done, total, cost: None,
     stop: threading.Event | None = None,
 ) -> ExplainResult:
-    """Explain and write the run folder.
+    """Ask what is asked further, explain, and write the run folder.
 
-    Raises UsageError and InputError for what does not fit together, and Incomplete where further asks stopped early;
-    the folder then holds every reply that came, and the same configuration resumes it.
+    Raises Incomplete where further asks stopped early; the folder then holds every reply that came, and the same
+    configuration resumes it.
     """
-    given = gather(config.source)
-    library = load_library(config.library)
-    discovered, notes = from_discovery(config.discovery, given.judge)
-    plan = plan_asking(config.asking, config.source, given.run) if config.asking else None
-    try:
-        settings = _settings(config, given, plan)
-        with RunFolder(config.out or default_folder("explain", given.judge, settings), settings) as folder:
-            asked = None
-            seen = compare(given.judgements, given.labels)
-            if config.asking and plan is not None:
-                right, wrong = ([_pair(given, s) for s in seen if s.kind == kind and _is_error_case(given, s)]
-                                for kind in ("agrees", "content"))  # fmt: skip
-                asked = ask_further(
-                    config.asking, plan, folder, right=right, wrong=wrong, run=given.run, level=config.level,
-                    watch=watch, stop=stop,
-                )  # fmt: skip
-            result = _result(config, given, seen, asked, library, discovered, notes)
-            return _write(folder, result)
-    finally:
-        if plan is not None:
-            plan.close()
+    config, given = plan.config, plan.given
+    settings = plan.run_table()
+    with RunFolder(config.out or default_folder("explain", given.judge, settings), settings) as folder:
+        asked = None
+        if config.asking and plan.judge is not None:
+            asked = ask_further(
+                config.asking, plan.judge, folder, right=plan.of_kind("agrees"), wrong=plan.of_kind("content"),
+                run=given.run, level=config.level, watch=watch, stop=stop,
+            )  # fmt: skip
+        return _write(folder, _result(plan, asked))
 
 
-def _settings(config: ExplainConfig, given: Material, plan: Plan | None) -> dict[str, Any]:
-    source = config.source
-    return {
-        "judge": given.judge, "judge_run": source.run and str(source.run), "verdicts": source.verdicts
-        and str(source.verdicts), "format": source.format, "where": list(source.where), "pairs": source.pairs,
-        "hash": given.hash, "people": given.labels.source, "labels_hash": given.labels.hash, "seed": config.seed,
-        "level": config.level, "discovery": config.discovery and str(config.discovery),
-        "library": config.library and str(config.library),
-        "asked": plan.run_table() if plan else None,
-        "steps": config.asking.steps if config.asking else None, "most": config.asking.most if config.asking else None,
-    }  # fmt: skip
-
-
-def _is_error_case(given: Material, seen: Seen) -> bool:
-    """Whether the texts are known and one answer is the one that people prefer."""
-    return seen.errors is not None and seen.pair in given.texts
-
-
-def _pair(given: Material, seen: Seen) -> Pair:
-    """The pair by the name that the judgements give it, turned to people."""
-    return turned(given.texts[seen.pair], seen.people)
-
-
-def _result(
-    config: ExplainConfig, given: Material, seen: Sequence[Seen], asked: Asked | None, library: Mapping[str, Bias],
-    discovered: Sequence[Confirmed], notes: Sequence[str],
-) -> ExplainResult:  # fmt: skip
-    level, groups = config.level, [s.group for s in seen]
+def _result(plan: ExplainPlan, asked: Asked | None) -> ExplainResult:
+    given, seen, library, level = plan.given, plan.seen, plan.library, plan.config.level
+    groups = [s.group for s in seen]
     counts: dict[Kind, int] = {kind: sum(s.kind == kind for s in seen) for kind in KINDS}
     kinds = [
         share_finding(f"explain.kind.{kind}", title, [float(s.kind == kind) for s in seen], groups, level=level,
@@ -125,17 +72,17 @@ def _result(
     ]  # fmt: skip
     first = first_finding("explain.first", FIRST, seen, level=level)
     reader = reader_fault(*given.other, given.labels, level=level) if given.other else None
-    model = _model(given, seen, level) if given.texts else None
+    model = _model(plan) if given.texts else None
     reasons = _named(asked.reasons, given) if asked else given.reasons
     explained = [s for s in seen if s.kind == "content" and s.errors is not None and s.pair in reasons.words]
-    themes = _themes(given, seen, explained, reasons, config)
+    themes = _themes(plan, explained, reasons)
     confirmed = merged(
-        from_injection(asked.injected if asked else None, library), from_run(given.run, library), discovered,
+        from_injection(asked.injected if asked else None, library), from_run(given.run, library), plan.discovered,
         from_position(first, library),
     )  # fmt: skip
     crossed = cross(
         themes.themes, confirmed, documents=[reasons.words[s.pair] for s in explained],
-        groups=[s.group for s in explained], wrong_minus_right=_differences(given, explained), level=level,
+        groups=[s.group for s in explained], wrong_minus_right=_differences(plan, explained), level=level,
     )  # fmt: skip
     findings = (*kinds, first, *(reader.findings if reader else ()), *(model.findings if model else ()),
                 *(asked.injected.findings if asked else ()))  # fmt: skip
@@ -144,26 +91,25 @@ def _result(
         people=given.labels.source, level=level, counts=counts, findings=findings, reader=reader, model=model,
         injected=asked.injected if asked else None, themes=themes, theme_names=[s.pair for s in explained],
         reasons=reasons.source, crossed=tuple(crossed), confirmed=confirmed, paragraph=paragraph(confirmed),
-        unproven=_unproven(model, confirmed),
-        examples=_examples(given, seen, reasons),
-        notes=(*notes, *given.notes, *reasons.notes, *(asked.injected.notes if asked else ()), *_said(seen)),
-        usage=asked.usage if asked else {"calls": 0},
+        unproven=_unproven(model, confirmed), examples=_examples(plan, reasons),
+        notes=(*plan.notes, *given.notes, *reasons.notes, *(asked.injected.notes if asked else ()), *_said(seen)),
+        usage=asked.usage if asked else {"calls": 0}, limits=(*LIMITS, OVERLAP if themes.by == "words" else APART),
     )  # fmt: skip
 
 
-def _model(given: Material, seen: Sequence[Seen], level: float) -> ErrorModel:
-    usable = [s for s in seen if _is_error_case(given, s)]
+def _model(plan: ExplainPlan) -> ErrorModel:
+    usable = [s for s in plan.seen if plan.clear(s)]
     return error_model(
-        [s.errors or 0.0 for s in usable], _differences(given, usable),
-        [given.texts[s.pair].group for s in usable], level=level,
+        [s.errors or 0.0 for s in usable], _differences(plan, usable),
+        [plan.given.texts[s.pair].group for s in usable], level=plan.config.level,
     )  # fmt: skip
 
 
-def _differences(given: Material, seen: Sequence[Seen]) -> dict[str, list[float]]:
+def _differences(plan: ExplainPlan, seen: Sequence[Seen]) -> dict[str, list[float]]:
     """Features of the answer that people reject minus those of the one they prefer; empty where a text is not known."""
-    if not all(_is_error_case(given, s) for s in seen):
+    if not all(map(plan.clear, seen)):
         return {}
-    return {id: [-d for d in of] for id, of in differences([_pair(given, s) for s in seen]).items()}
+    return {id: [-d for d in of] for id, of in differences([plan.pair(s) for s in seen]).items()}
 
 
 def _named(reasons: Reasons, given: Material) -> Reasons:
@@ -172,15 +118,14 @@ def _named(reasons: Reasons, given: Material) -> Reasons:
     return replace(reasons, words={names[id]: words for id, words in reasons.words.items()})
 
 
-def _themes(
-    given: Material, seen: Sequence[Seen], explained: Sequence[Seen], reasons: Reasons, config: ExplainConfig
-) -> Themes:
-    right = [s for s in seen if s.kind == "agrees" and s.errors is not None and s.pair in reasons.words]
+def _themes(plan: ExplainPlan, explained: Sequence[Seen], reasons: Reasons) -> Themes:
+    given = plan.given
+    right = [s for s in plan.seen if s.kind == "agrees" and s.errors is not None and s.pair in reasons.words]
     return find_themes(
         [reasons.words[s.pair] for s in explained], [s.group for s in explained],
         beside=[reasons.words[s.pair] for s in right], beside_groups=[s.group for s in right],
         subjects=[_subject(given, s) for s in explained], beside_subjects=[_subject(given, s) for s in right],
-        level=config.level, seed=config.seed,
+        level=plan.config.level, embed=plan.similarity, seed=plan.config.seed,
     )  # fmt: skip
 
 
@@ -226,12 +171,12 @@ def _said(seen: Sequence[Seen]) -> list[str]:
     return notes
 
 
-def _examples(given: Material, seen: Sequence[Seen], reasons: Reasons) -> dict[Kind, list[Example]]:
+def _examples(plan: ExplainPlan, reasons: Reasons) -> dict[Kind, list[Example]]:
     found: dict[Kind, list[Example]] = {}
-    for s in seen:
+    for s in plan.seen:
         if s.kind != "agrees" and len(of := found.setdefault(s.kind, [])) < _EXAMPLES:
-            pair = _pair(given, s) if s.pair in given.texts else None
-            of.append(Example(s, pair, given.domains.get(s.pair), reasons.words.get(s.pair)))
+            pair = plan.pair(s) if s.pair in plan.given.texts else None
+            of.append(Example(s, pair, plan.given.domains.get(s.pair), reasons.words.get(s.pair)))
     return found
 
 

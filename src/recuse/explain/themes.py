@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from recuse import stats
 from recuse.effects.scores import Bools, Floats
+from recuse.explain.embedded import Embed, Placed, by_embeddings, clusters, dealt_anew, unit
 
 COMES_BACK = 0.6  # cosine
 ABOVE = 0.15  # cosine
@@ -42,6 +43,9 @@ _LABEL = re.compile(
 )
 
 _WORD = re.compile(r"[^\W_]+")
+
+By = Literal["words", "embeddings"]
+Fit = Callable[[Any, int], tuple[Floats, Floats]]  # documents by themes, and themes as directions
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,15 @@ class Themes:
     several: int  # documents that carry more than one
     tried: Mapping[int, float]  # number of themes -> mean cosine of the worst one
     reason: str | None = None  # why there are no themes
+    by: By = "words"
 
     @property
     def criterion(self) -> str:
         tried = ", ".join(f"{k}: {worst:.2f}" for k, worst in self.tried.items())
+        dealt = "words" if self.by == "words" else "coordinates (of their sentence embeddings)"
         return (
             "The number of themes whose worst theme comes back best in random halves of the explanations, beyond "
-            f"explanations whose words are dealt out anew: mean cosine at least {COMES_BACK:g}, and {ABOVE:g} above "
+            f"explanations whose {dealt} are dealt out anew: mean cosine at least {COMES_BACK:g}, and {ABOVE:g} above "
             f"theirs (by number of themes: {tried or 'none tried'})."
         )
 
@@ -89,6 +95,7 @@ def find_themes(
     subjects: Sequence[frozenset[str]] = (),
     beside_subjects: Sequence[frozenset[str]] = (),
     level: float = 0.95,
+    embed: Embed | None = None,
     seed: int = 0,
 ) -> Themes:
     """Themes of `documents`, each with its share among them; `beside` are documents that are held against the same
@@ -103,30 +110,34 @@ def find_themes(
         return Themes((), len(documents), 0, 0, {}, f"{len(documents)} explanations are too few for themes")
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    vectors = _vectorizer(min(2, len(documents)))
+    by: By = "words" if embed is None else "embeddings"
+    plain, others = _stripped(documents, subjects), _stripped(beside, beside_subjects)
+    vectors = _vectorizer(2 if embed is None else 1)
     try:
-        x = vectors.fit_transform(_stripped(documents, subjects))
+        x = vectors.fit_transform(plain)
     except ValueError:  # nothing but stop words, or no word twice
-        return Themes((), len(documents), 0, 0, {}, "the explanations have no words in common")
+        return Themes((), len(documents), 0, 0, {}, "the explanations have no words in common", by)
+    placed = Placed.of(plain, embed) if embed else None
     rng = np.random.default_rng(seed)
     halves = [np.array_split(rng.permutation(x.shape[0]), 2) for _ in range(SPLITS)]
     with threadpool_limits(1):  # many small factorisations: threads only get in each other's way
-        k, tried, stability = _number(x, halves, rng)
-    if k < 2:
-        return Themes((), len(documents), 0, 0, tried, "the explanations fall into no themes that come back in halves")
-    weights, words = _factors(x, k)
-    carried = _carried(weights)
-    others = None
-    if beside:
-        others = _carried(_placed(vectors.transform(_stripped(beside, beside_subjects)), words))
+        space, fit = (x, _factors) if placed is None else (placed.directions, clusters)
+        dealt = _dealt_anew(x, rng) if placed is None else dealt_anew(placed.directions, rng)
+        k, tried, stability = _number(space, halves, fit, dealt)
+        if k < 2:
+            why = "the explanations fall into no themes that come back in halves"
+            return Themes((), len(documents), 0, 0, tried, why, by)
+        weights, words, carried, besides = (
+            _by_words(x, k, vectors, others) if placed is None else by_embeddings(placed, k, x, others)
+        )
     names = vectors.get_feature_names_out()
     themes = [
-        _theme(i, documents, groups, weights, words, names, carried, others, beside_groups, stability[i], level)
+        _theme(i, documents, groups, weights, words, names, carried, besides, beside_groups, stability[i], level)
         for i in range(k)
     ]
     themes.sort(key=lambda theme: (-len(theme.members), theme.words))
     counts = carried.sum(axis=1)
-    return Themes(tuple(themes), len(documents), int((counts == 0).sum()), int((counts > 1).sum()), tried)
+    return Themes(tuple(themes), len(documents), int((counts == 0).sum()), int((counts > 1).sum()), tried, by=by)
 
 
 def _vectorizer(least: int) -> Any:
@@ -149,16 +160,16 @@ def _stripped(texts: Sequence[str], subjects: Sequence[frozenset[str]]) -> list[
     ]
 
 
-def _number(x: Any, halves: Sequence[Any], rng: np.random.Generator) -> tuple[int, dict[int, float], Floats]:
+def _number(x: Any, halves: Sequence[Any], fit: Fit, dealt: Floats) -> tuple[int, dict[int, float], Floats]:
     """The number of themes (1: none come back), the worst cosine by number, and the cosines of the number taken."""
     tried: dict[int, float] = {}
-    best, found, most, dealt = 1, np.ones(1), ABOVE, _dealt_anew(x, rng)
+    best, found, most = 1, np.ones(1), ABOVE
     for k in range(2, min(MOST, x.shape[0] // EACH, x.shape[1] - 1) + 1):
-        cosines = _stability(x, k, halves)
+        cosines = _stability(x, k, halves, fit)
         tried[k] = float(cosines.min())
         if tried[k] < COMES_BACK:
             continue
-        beyond = tried[k] - float(_stability(dealt, k, halves).min())
+        beyond = tried[k] - float(_stability(dealt, k, halves, fit).min())
         if beyond >= most:
             best, found, most = k, cosines, beyond
     return best, tried, found
@@ -166,20 +177,20 @@ def _number(x: Any, halves: Sequence[Any], rng: np.random.Generator) -> tuple[in
 
 def _dealt_anew(x: Any, rng: np.random.Generator) -> Floats:
     """As many documents, each word in as many of them, but words no longer go together."""
-    return _unit(rng.permuted(x.toarray(), axis=0))
+    return unit(rng.permuted(x.toarray(), axis=0))
 
 
-def _stability(x: Any, k: int, halves: Sequence[Any]) -> Floats:
+def _stability(x: Any, k: int, halves: Sequence[Any], fit: Fit) -> Floats:
     """(k,): mean cosine of each theme of one half of the documents with the one matched to it in the other half, the
     themes being those of all documents, which tell which is which."""
     from scipy.optimize import linear_sum_assignment
 
-    whole = _unit(_factors(x, k)[1])
+    whole = unit(fit(x, k)[1])
     total = np.zeros(k)
     for two in halves:
         matched = []
         for half in two:
-            found = _unit(_factors(x[half], k)[1])
+            found = unit(fit(x[half], k)[1])
             matched.append(found[linear_sum_assignment(-whole @ found.T)[1]])
         total += (matched[0] * matched[1]).sum(axis=1)
     return total / len(halves)
@@ -200,16 +211,18 @@ def _factors(x: Any, k: int) -> tuple[Floats, Floats]:
     return weights * scale, model.components_ / scale[:, None]
 
 
+def _by_words(x: Any, k: int, vectors: Any, others: Sequence[str]) -> tuple[Floats, Floats, Bools, Bools | None]:
+    """Weights of documents on themes, themes by words, which document carries which, and which other text does."""
+    weights, words = _factors(x, k)
+    besides = _carried(_placed(vectors.transform(others), words)) if others else None
+    return weights, words, _carried(weights), besides
+
+
 def _placed(x: Any, words: Floats) -> Floats:
     """Weights of other documents on themes that are given: non-negative least squares, a document at a time."""
     from scipy.optimize import nnls
 
     return np.array([nnls(words.T, row)[0] for row in x.toarray()])
-
-
-def _unit(rows: Floats) -> Floats:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms == 0, 1.0, norms)
 
 
 def _carried(weights: Floats) -> Bools:

@@ -64,9 +64,11 @@ class Theme:
 
 @dataclass(frozen=True)
 class Themes:
-    """`source`: where the explanations are from; `reason`: why there are no themes."""
+    """`source`: where the explanations are from; `by`: "words", or "embeddings", by which each explanation is in one
+    theme; `reason`: why there are no themes."""
 
     source: str
+    by: str
     n: int
     none: int
     several: int

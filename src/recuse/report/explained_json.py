@@ -7,7 +7,8 @@
             "table": [{"recorded": kind, "read": kind, "pairs": int}, ...]} | null,
  "features": {"reason": str | null, "left_out": {id: why}, "n": int, "titles": {id: str}} | null,
  "injected": {"pairs": int, "confirmed": [id, ...]} | null,
- "themes": {"from": str, "n": int, "none": int, "several": int, "criterion": str, "reason": str | null,
+ "themes": {"from": str, "by": "words" | "embeddings", "n": int, "none": int, "several": int, "criterion": str,
+            "reason": str | null,
             "themes": [{"words": [...], "share": number, "interval": [low, high] | null, "count": int,
                         "stability": number,
                         "right": number | null,       share among explanations of right verdicts

@@ -136,10 +136,8 @@ def _themes(report: ExplainReport) -> Section:
     lines = [f"From {themes.source}, over {themes.n:,} disagreements about content."]
     if themes.reason:
         return Section("themes", "Themes", (*lines, f"No themes: {themes.reason}."))
-    lines += [
-        themes.criterion,
-        f"Shares overlap: {themes.several:,} explanations carry more than one theme, {themes.none:,} none.",
-    ]
+    overlap = f"Shares overlap: {themes.several:,} explanations carry more than one theme, {themes.none:,} none."
+    lines += [themes.criterion, overlap if themes.by == "words" else "Each explanation is in the theme nearest to it."]
     crossed = [
         [c.theme, c.bias, c.by, f"{c.share:.2f} of {c.n:,}", "" if c.others is None else f"{c.others:.2f}",
          value(c.change, c.interval, c.reason)]
