@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recuse.backends.batch import Sent
+from recuse.backends import Options, open_backend
+from recuse.backends.batch import Journaled, Sent
 from recuse.errors import UsageError
 from recuse.ledger import translate
 
@@ -104,6 +105,18 @@ def journals(run: Path) -> list[Batches]:
     if not files:
         raise UsageError(f"There is no ledger at {run}.", hint="Give a run folder or a ledger.sqlite file.")
     return [Batches(file, judge="") for file in files]
+
+
+def cancel(noted: Noted, *, base_url: str | None = None) -> bool:
+    """Tell the provider to end a batch; False where it has none that may be this one, or it has ended.
+
+    `base_url` goes before the address that was kept, which bears no password. Raises what opening the model raises.
+    """
+    backend = open_backend(noted.judge, Options(base_url=base_url or noted.sent.address or None))
+    try:
+        return isinstance(backend, Journaled) and backend.cancel(noted.sent)
+    finally:
+        backend.close()
 
 
 def _noted(db: sqlite3.Connection, row: tuple[Any, ...]) -> Noted:

@@ -317,7 +317,8 @@ def room_to_think(can: Capabilities, options: Options) -> int:
 
 
 def _priced(config: AuditConfig, name: str, can: Capabilities) -> Price | None:
-    return priced(name, config.prices, local=can.local, capped=config.max_cost is not None)
+    capped, batched = config.max_cost is not None, config.options.batch
+    return priced(name, config.prices, local=can.local, capped=capped, batched=batched)
 
 
 def named_gate(path: Path | None) -> tuple[Gate, str]:

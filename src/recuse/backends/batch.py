@@ -62,6 +62,10 @@ class Journaled(Protocol):
         whenever the backend's `progress` says something new."""
         ...
 
+    def cancel(self, sent: Sent) -> bool:
+        """Tell the provider to end a batch; False where it has none that may be this one, or it has ended."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class State:

@@ -5,6 +5,7 @@ calls ─▶ a file ─▶ journal ─▶ provider … ─▶ rows ─▶ replie
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -61,6 +62,12 @@ class Batching:
             return self.live(calls)
         return _Session(self, self.journal, iter(calls), found).replies()
 
+    def cancel(self, sent: Sent) -> bool:
+        return self.sender(time.sleep).cancel(sent)
+
+    def sender(self, pause: Callable[[float], None]) -> Sender:
+        return Sender(self.desk, self.site, RetryPolicy(max_attempts=self.options.max_attempts), pause)
+
 
 @dataclass
 class _Open:
@@ -77,7 +84,7 @@ class _Session:
     def __init__(self, own: Batching, journal: Journal, calls: Iterator[Call], found: list[Sent]) -> None:
         self.own, self.journal, self.input = own, journal, calls
         self.desk, self.site = own.desk, own.site
-        self.sender = Sender(own.desk, own.site, RetryPolicy(max_attempts=own.options.max_attempts), self._pause)
+        self.sender = own.sender(self._pause)
         self.batches = {sent.own: _Open(sent, set(sent.keys)) for sent in found}
         self.of_key: dict[str, _Open] = {}
         self.foreign: set[str] = set()  # batches of the provider that looked like one of ours

@@ -84,6 +84,18 @@ class Sender:
             self._wait(error, tries, tries)
         return None
 
+    def cancel(self, sent: Sent) -> bool:
+        """See `Journaled`. Raises what the provider means by a refusal."""
+        if (id := sent.id or self.find(sent, ())) is None:
+            return False
+        try:
+            self.desk.cancel(id)
+        except http.Failed as failed:
+            if failed.status in (400, 404, 409):
+                return False
+            raise self.why(failed) from None
+        return True
+
     def why(self, failed: http.Failed) -> ProviderError | UsageError:
         """Why a file of requests was not taken."""
         if failed.status in _NO_BATCHES:

@@ -11,7 +11,7 @@ from typing import Any
 
 from recuse.backends import http, pool
 from recuse.backends.base import Capabilities, Options
-from recuse.backends.batch import Journal
+from recuse.backends.batch import Journal, Sent
 from recuse.backends.batch_openai import OpenAIDesk
 from recuse.backends.batch_run import Batching
 from recuse.errors import AuthError, TransientError
@@ -100,6 +100,9 @@ class OpenAIBackend:
 
     def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[], None]) -> None:
         self.batching.keep_in(journal, stop=stop, tell=tell)
+
+    def cancel(self, sent: Sent) -> bool:
+        return self.batching.cancel(sent)
 
     @property
     def progress(self) -> str:

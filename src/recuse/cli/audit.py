@@ -35,7 +35,7 @@ _GIVEN_WITH_JUDGE: dict[str, object] = {
     "skip_bad": False, "limit": None, "prompt": "pairwise/label", "repeats": 1, "temperature": "0",
     "max_tokens": None, "choice": False, "concurrency": None, "max_cost": None, "prices": None, "cache": None,
     "dry_run": False, "biases": None, "library": None, "teacher": None, "teacher_base_url": None, "shams": 10,
-    "run_code": False, "names": None, "names_file": None, "signals": None, "swap": None,
+    "run_code": False, "batch": False, "names": None, "names_file": None, "signals": None, "swap": None,
 }  # fmt: skip
 _GIVEN_IN_CONFIG: dict[str, object] = {
     "judge": None, "prompt": "pairwise/label", "temperature": "0", "max_tokens": None, "choice": False, "names": None,
@@ -71,6 +71,7 @@ def audit(
     tensor_parallel: options.TensorParallel = None,
     memory_share: options.MemoryShare = None,
     max_cost: options.MaxCost = None,
+    batch: options.Batch = False,
     prices: options.Prices = None,
     cache: options.Cache = None,
     dry_run: options.DryRun = False,
@@ -183,6 +184,7 @@ def _dry_run(plan: Plan, as_json: bool) -> int:
         typer.echo(json.dumps({"schema": 1, "judge": plan.config.judge, **said}))
         return 0
     dated = f" by prices of {said['prices_dated']}" if said["prices_dated"] else ""
+    dated += ", halved for batches" if plan.price and plan.price.batched else ""
     lines = [_taking(plan.config.judge, said, dated, folder)]
     if "teacher" in said:
         lines.append(_taking(f"{plan.config.teacher} (teacher)", said["teacher"], dated, folder))

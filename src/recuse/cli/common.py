@@ -63,14 +63,22 @@ _REACHED = {
     "base_url": "base_url", "concurrency": "concurrency", "rpm": "requests_per_minute", "tpm": "tokens_per_minute",
     "timeout": "timeout", "attempts": "max_attempts", "max_context": "max_context", "device": "device",
     "tensor_parallel": "tensor_parallel", "memory_share": "memory_share", "trust_remote_code": "trust_remote_code",
-    "allow_pickle": "allow_pickle",
+    "allow_pickle": "allow_pickle", "batch": "batch",
 }  # fmt: skip
 
 
 def options_of(given: Mapping[str, Any]) -> Options:
-    """How the judge is reached, from the parameters of a command; those that it lacks keep their defaults."""
-    from recuse.backends import Options
+    """How the judge is reached, from the parameters of a command; those that it lacks keep their defaults.
 
+    Raises UsageError for batches where no model of the command has them.
+    """
+    from recuse.backends import Options
+    from recuse.prices import has_batches
+
+    asked = [given.get(role) for role in ("judge", "teacher", "model")]  # a command may name several judges
+    names = [name for one in asked for name in (one if isinstance(one, list) else [one]) if name]
+    if given.get("batch") and names and not any(map(has_batches, names)):
+        raise UsageError(f"{names[0]} takes no batches.", hint="Leave --batch out; it is for openai/… and anthropic/….")
     return Options(**{field: given[name] for name, field in _REACHED.items() if name in given})
 
 

@@ -171,6 +171,7 @@ def make(
     tensor_parallel: options.TensorParallel = None,
     memory_share: options.MemoryShare = None,
     max_cost: options.MaxCost = None,
+    batch: options.Batch = False,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
     out: Out = None,

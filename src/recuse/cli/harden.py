@@ -84,6 +84,7 @@ def harden(
     tensor_parallel: options.TensorParallel = None,
     memory_share: options.MemoryShare = None,
     max_cost: options.MaxCost = None,
+    batch: options.Batch = False,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
     names: options.Names = None,

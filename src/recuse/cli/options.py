@@ -110,6 +110,14 @@ MaxCost = Annotated[
     float | None,
     option("--max-cost", group=_COST, min=0.0, help="Stop cleanly before the run costs more; it can be resumed."),
 ]
+Batch = Annotated[
+    bool,
+    option(
+        "--batch",
+        group=_COST,
+        help="Send calls in batch files, at half the price; replies may take a day. For openai/… and anthropic/….",
+    ),
+]
 Prices = Annotated[
     Path | None, option("--prices", group=_COST, help="A TOML file of prices that go before the shipped ones.")
 ]

@@ -228,7 +228,11 @@ def _teacher(config: PreferenceConfig) -> tuple[Backend | None, Price | None]:
         if not backend.capabilities.explains:
             raise UsageError(f"{config.teacher} writes no text.", hint="Give --teacher a model that does.")
         price = priced(
-            config.teacher, config.prices, local=backend.capabilities.local, capped=config.max_cost is not None
+            config.teacher,
+            config.prices,
+            local=backend.capabilities.local,
+            capped=config.max_cost is not None,
+            batched=config.teacher_options.batch,
         )
     except BaseException:
         backend.close()

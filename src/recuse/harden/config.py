@@ -171,7 +171,13 @@ def _rivals(
             if not alone and heavy(name):
                 backend.close()
                 described = replace(described, backend=None)
-            price = priced(name, judge.prices, local=described.capabilities.local, capped=judge.max_cost is not None)
+            price = priced(
+                name,
+                judge.prices,
+                local=described.capabilities.local,
+                capped=judge.max_cost is not None,
+                batched=options.batch,
+            )
             seats[key] = Seat(Model(name, options, price), described)
             opened.append(seats[key])
         return seats[key]

@@ -134,7 +134,9 @@ def _with_model(
     can, probe, notes = backend.capabilities, plan.probe, list(names.notes)
     if not can.explains:
         raise UsageError(f"{config.model} writes no text.", hint="Give --model one that does.")
-    price = priced(config.model, config.prices, local=can.local, capped=config.max_cost is not None)
+    price = priced(
+        config.model, config.prices, local=can.local, capped=config.max_cost is not None, batched=config.options.batch
+    )
     if not can.temperature:
         notes.append("This model takes no temperature.")
     draws, temperature, why = _draws(plan, can)
@@ -154,8 +156,8 @@ def _grading(plan: ProbePlan, config: ProbeConfig) -> Grading | None:
         return None
     name, _ = settled(plan.rubric.judge, Options())
     local = heavy(name) or name.startswith("fake/")
-    price = priced(name, config.prices, local=local, capped=config.max_cost is not None)
-    return Grading.of(plan, price)
+    capped, batched = config.max_cost is not None, config.options.batch
+    return Grading.of(plan, priced(name, config.prices, local=local, capped=capped, batched=batched), batched=batched)
 
 
 def _draws(plan: ProbePlan, can: Capabilities) -> tuple[int, float | None, list[str]]:

@@ -170,7 +170,10 @@ def prepare(config: BbqConfig) -> Quiz:
     )
     return Quiz(
         config, items, _limited(items.scored, config.limit, seed=config.seed), prompt, backend, sampling,
-        priced(config.model, config.prices, local=can.local, capped=config.max_cost is not None), tuple(notes),
+        priced(
+            config.model, config.prices, local=can.local, capped=config.max_cost is not None,
+            batched=config.options.batch,
+        ), tuple(notes),
     )  # fmt: skip
 
 

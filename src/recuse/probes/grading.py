@@ -52,14 +52,15 @@ class Grading:
     bounds: Mapping[str, tuple[float, float]]
 
     @classmethod
-    def of(cls, plan: ProbePlan, price: Price | None) -> Grading | None:
+    def of(cls, plan: ProbePlan, price: Price | None, *, batched: bool = False) -> Grading | None:
         """None for a plan without [rubric]. Raises UsageError for a prompt that gives no scores."""
         if plan.rubric is None:
             return None
         told = plan.rubric.model_dump(exclude={"judge", "base_url"})
         settings = RubricSettings.model_validate(told)
         bounds = RubricJudge(settings, Capabilities()).bounds
-        return cls(Model(*settled(plan.rubric.judge, Options(base_url=plan.rubric.base_url)), price), settings, bounds)
+        options = Options(base_url=plan.rubric.base_url, batch=batched)
+        return cls(Model(*settled(plan.rubric.judge, options), price), settings, bounds)
 
     def grade(self, rows: Sequence[Row], plan: ProbePlan, engines: Engines) -> Graded:
         """Add grades to the rows, those of the base profile excepted: `rubric` alone, and for the first pair of groups

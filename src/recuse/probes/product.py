@@ -75,7 +75,13 @@ class Product:
         if not can.explains:
             backend.close()
             raise UsageError(f"{reached.model} writes no text.", hint="Give --model one that does.")
-        price = priced(reached.model, reached.prices, local=can.local, capped=reached.max_cost is not None)
+        price = priced(
+            reached.model,
+            reached.prices,
+            local=can.local,
+            capped=reached.max_cost is not None,
+            batched=reached.options.batch,
+        )
         return cls(reached, backend, price, () if can.temperature else ("This model takes no temperature.",))
 
     @property

@@ -23,6 +23,7 @@ _MODEL, _WHAT = "The model", "What is scored"
 _ASKING: dict[str, object] = {
     "base_url": None, "prompt": "probe/bbq", "limit": None, "seed": 0, "temperature": "0", "max_tokens": None,
     "concurrency": None, "max_cost": None, "prices": None, "cache": None, "dry_run": False, "out": None,
+    "batch": False,
 }  # fmt: skip
 _RECORDED: dict[str, object] = {"answers": None, "answer_column": None}
 _SHOWN = (
@@ -102,6 +103,7 @@ def bbq(
     tensor_parallel: options.TensorParallel = None,
     memory_share: options.MemoryShare = None,
     max_cost: options.MaxCost = None,
+    batch: options.Batch = False,
     prices: options.Prices = None,
     cache: options.Cache = None,
     dry_run: options.DryRun = False,

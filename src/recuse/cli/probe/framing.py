@@ -15,7 +15,7 @@ from recuse.cli.probe.fixed import print_found, reached_of, recorded_of, told
 
 _ASKING: dict[str, object] = {
     "out": None, "base_url": None, "draws": 5, "temperature": "1", "max_tokens": None, "seed": 0, "max_cost": None,
-    "prices": None, "dry_run": False, "concurrency": None, "noise": None,
+    "prices": None, "dry_run": False, "concurrency": None, "noise": None, "batch": False,
 }  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def framing(
     max_context: options.MaxContext = None,
     device: options.Device = None,
     max_cost: options.MaxCost = None,
+    batch: options.Batch = False,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
     level: options.Level = 0.95,

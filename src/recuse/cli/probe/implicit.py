@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Options that only one of the two modes knows, with their defaults.
 _ASKING: dict[str, object] = {
     "out": None, "base_url": None, "variants": "absolute,relative", "draws": 1, "temperature": "1", "max_tokens": None,
-    "seed": 0, "max_cost": None, "prices": None, "dry_run": False, "concurrency": None,
+    "seed": 0, "max_cost": None, "prices": None, "dry_run": False, "concurrency": None, "batch": False,
 }  # fmt: skip
 _RECORDED: dict[str, object] = {"stimuli": None, "unit": None}
 
@@ -54,6 +54,7 @@ def implicit(
     max_context: options.MaxContext = None,
     device: options.Device = None,
     max_cost: options.MaxCost = None,
+    batch: options.Batch = False,
     prices: options.Prices = None,
     dry_run: options.DryRun = False,
     stimuli: Annotated[

@@ -54,6 +54,7 @@ def run(
     tensor_parallel: options.TensorParallel = None,
     memory_share: options.MemoryShare = None,
     max_cost: options.MaxCost = None,
+    batch: options.Batch = False,
     prices: options.Prices = None,
     cache: options.Cache = None,
     dry_run: options.DryRun = False,
