@@ -55,7 +55,8 @@ def test_the_arithmetic_by_hand(box: ModuleType) -> None:
     """A GPU of 100 operations and 1,000 bytes a second, half of each reached; a model of 5 parameters and 2 bytes.
 
     Read: 50 / 10 = 5 tokens a second. Write, 4 calls of 10 tokens with 1 byte each: 4 x 500 / (10 + 40) = 40. 900
-    tokens in, a third of them cached, are 120 s; 2,400 out are 60 s. Three loads of 7 s and 10 bytes at 5 a second are 27 s.
+    tokens in, a third of them cached, are 120 s; 2,400 out are 60 s. Three loads of 7 s and of 10 bytes at 5 a second
+    are 27 s.
     """
     gpu = {"bf16": 100.0, "bandwidth": 1000.0}
     assumed = {"share_of_operations": 0.5, "share_of_bandwidth": 0.5, "calls_at_once": 4, "start": 7.0, "read": 5.0,

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from engine_asks import label_asks
 
 from recuse.backends import Options, open_backend
 from recuse.errors import ProviderError
+from recuse.lab.engines import Engines, Model, Role
 
 pytestmark = pytest.mark.engine
 # In a process of its own: what other tests hold would hide what an engine keeps. Libraries stay once they are imported,
@@ -62,6 +64,23 @@ def test_vllm_gives_its_memory_back(smollm2_folder: Path) -> None:
     pytest.importorskip("vllm", reason="needs vLLM: pip install 'recuse[vllm]'")
     weights = (smollm2_folder / "model.safetensors").stat().st_size
     check_given_back(f"vllm/{smollm2_folder}", weights, growth=100e6)  # 45 to 50 MB a round were measured
+
+
+def test_two_engines_that_take_turns_leave_room_for_each_other(
+    smollm2: Path, smollm2_folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("xllamacpp", reason="needs xllamacpp: pip install 'recuse[llamacpp]'")
+    pytest.importorskip("transformers", reason="needs transformers: pip install 'recuse[hf]'")
+    options = Options(max_context=512, concurrency=1)
+    models: dict[Role, Model] = {
+        "judge": Model("llamacpp/smollm2", options, None), "teacher": Model(f"hf/{smollm2_folder}", options, None)
+    }  # fmt: skip
+    one, other, third = label_asks(2)[:3]
+    with Engines(models, tmp_path) as engines:
+        for role, ask in (("teacher", one), ("judge", one), ("teacher", other), ("judge", other), ("teacher", third)):
+            engines.ask(role, [ask], phase="turn")  # type: ignore[arg-type]
+    assert engines.opened == 5
+    assert engines.notes == []
 
 
 def test_a_gguf_file_of_ten_terabytes_is_refused_before_it_is_loaded(smollm2: Path, tmp_path: Path) -> None:
