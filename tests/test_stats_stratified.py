@@ -102,3 +102,56 @@ def test_what_cannot_be_read_is_refused(change: dict, message: str) -> None:
     given = {"values": [0.1, 0.2], "exposed": [1, 0], "strata": [0, 0], "groups": None} | change
     with pytest.raises(ValueError, match=message):
         stats.stratified_difference(given["values"], given["exposed"], strata=given["strata"], groups=given["groups"])
+
+
+def test_few_ones_on_a_small_side_are_covered_once_the_bounds_are_known() -> None:
+    # Ones at 0.1 among the 15 % exposed, at 0.05 elsewhere. Without bounds, the interval lies below the truth in one
+    # sample of three: no one shows among the exposed, and the scatter of the others is all that there is.
+    rng, missed, trusting, runs = np.random.default_rng(5), 0, 0, 60
+    for _ in range(runs):
+        x, strata = rng.random(60) < 0.15, rng.integers(0, 2, 60)
+        y = (rng.random(60) < np.where(x, 0.1, 0.05)).astype(float)
+        below = [
+            stats.test_stratified_bound(y, x, 0.05, strata=strata, bounds=bounds, alternative="less")
+            for bounds in (None, (0, 1))
+        ]
+        trusting += below[0] < 0.025
+        missed += below[1] < 0.025
+    assert trusting / runs > 0.15
+    assert stats.clopper_pearson(missed, runs, level=0.99).interval[0] <= 0.025
+
+
+def test_one_stratum_with_few_ones_is_at_least_the_difference_of_two_clustered_means() -> None:
+    y, x = [1.0] + [0.0] * 9 + [1.0] * 6 + [0.0] * 44, [True] * 10 + [False] * 50
+    found = stats.stratified_difference(y, x, strata=[0] * 60, bounds=(0, 1))
+    trusting = stats.stratified_difference(y, x, strata=[0] * 60)
+    mover = stats.clustered_difference(y, x)
+    assert found.estimate == pytest.approx(mover.estimate)
+    lows, highs = zip(trusting.interval, mover.interval, strict=True)
+    assert found.interval == pytest.approx((min(lows), max(highs)), abs=1e-9)
+    assert found.pvalue == pytest.approx(max(trusting.pvalue, mover.pvalue), rel=1e-6)
+    assert "widened to MOVER" in found.method
+    # In other units it is the same in those units.
+    other = stats.stratified_difference(np.array(y) * 6 - 2, x, strata=[0] * 60, bounds=(-2, 4))
+    assert other.interval == pytest.approx([6 * limit for limit in found.interval], abs=1e-8)
+
+
+def test_bounds_change_nothing_where_many_units_differ_on_both_sides() -> None:
+    rng = np.random.default_rng(6)
+    y, x, strata = (rng.random(400) < 0.3) * 1.0, rng.random(400) < 0.4, rng.integers(0, 4, 400)
+    assert stats.stratified_difference(y, x, strata=strata, bounds=(0, 1)) == stats.stratified_difference(
+        y, x, strata=strata
+    )
+
+
+def test_values_without_scatter_get_the_exact_bounds_of_both_sides() -> None:
+    x = [True] * 20 + [False] * 30
+    found = stats.stratified_difference([0.0] * 50, x, strata=[0] * 50, bounds=(0, 1))
+    ends = [stats.clopper_pearson(0, n).interval[1] for n in (30, 20)]
+    assert (found.estimate, found.pvalue) == (0.0, 1.0)
+    assert found.interval == pytest.approx((-ends[0], ends[1]), abs=1e-9)
+    assert stats.test_stratified_bound([0.0] * 50, x, ends[1], strata=[0] * 50, bounds=(0, 1), alternative="less") == (
+        pytest.approx(0.025, rel=1e-6)
+    )
+    with pytest.raises(ValueError, match="not between"):
+        stats.stratified_difference([0.0, 2.0], [1, 0], strata=[0, 0], bounds=(0, 1))

@@ -127,15 +127,16 @@ def _opposite(sides: _Sides, bound: float) -> float:
 
 def _split(x: Array, codes: Codes, mask: NDArray[np.bool_]) -> _Sides:
     first, second = (summarise(x[side], np.unique(codes[side], return_inverse=True)[1]) for side in (mask, ~mask))
-    return _Sides(first, second, _correlation(first, second, x, codes, mask))
-
-
-def _correlation(first: Units, second: Units, x: Array, codes: Codes, mask: NDArray[np.bool_]) -> float:
     groups = int(codes.max()) + 1
     sums, sizes = (
         np.array([np.bincount(codes[side], w, groups) for side, w in ((mask, weights[mask]), (~mask, weights[~mask]))])
         for weights in (x, np.ones(x.size))
     )
+    return _Sides(first, second, _correlation(first, second, sums, sizes))
+
+
+def _correlation(first: Units, second: Units, sums: Array, sizes: Array) -> float:
+    """Of the two means, from each group's sum and size in both strata, of shape (2, groups)."""
     shared = (sizes > 0).all(axis=0)
     if not shared.any() or RANGE in (first.method, second.method):
         return 0.0
