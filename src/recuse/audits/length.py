@@ -11,6 +11,7 @@ from recuse.types import Finding
 
 _ID, _TITLE = "length.effect", "Error rate where the wrong answer is longer minus where it is shorter"
 _SLOPE, _SLOPE_TITLE = "length.slope", "Log odds for the better answer per doubling of its length ratio"
+_BOUNDS = (0.0, 1.0)  # of an error rate; few errors on one of the sides then widen the interval
 _ENOUGH = 15  # pairs with an error, and as many without, from which on the comparison within domains has an interval
 
 
@@ -56,7 +57,7 @@ def _effect(per: PerPair, longer: Bools, domains: np.ndarray, level: float) -> M
 def _within_domains(per: PerPair, longer: Bools, domains: np.ndarray, level: float) -> Measure | None:
     def of(values: Floats, rows: Bools) -> stats.Estimate:
         return stats.stratified_difference(
-            values[rows], longer[rows], strata=domains[rows], groups=per.groups[rows], level=level
+            values[rows], longer[rows], strata=domains[rows], groups=per.groups[rows], bounds=_BOUNDS, level=level
         )
 
     everything = np.ones(len(longer), dtype=bool)
@@ -68,7 +69,7 @@ def _within_domains(per: PerPair, longer: Bools, domains: np.ndarray, level: flo
     def beyond(bound: float, side: Side) -> float:
         favourable = low_values if side == "greater" else high_values
         return stats.test_stratified_bound(
-            favourable, longer, bound, strata=domains, groups=per.groups, alternative=side
+            favourable, longer, bound, strata=domains, groups=per.groups, bounds=_BOUNDS, alternative=side
         )
 
     limits = (min(low.interval[0], found.interval[0]), max(high.interval[1], found.interval[1]))
