@@ -56,6 +56,49 @@ def test_compare_as_json_lists_every_changed_verdict(
                                       "neither was asked twice (--repeats).")  # fmt: skip
 
 
+@pytest.mark.parametrize("command", ["compare", "panel"])
+def test_labels_are_read_from_any_columns_persons_and_words(
+    command: str, folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three people, whose majority is the better answer in all but every fifth pair: the same labels in three forms."""
+    pairs = sorted({row["pair"] for row in pq.read_table(folders[0] / "judgements.parquet").to_pylist()})
+    said = {p: ["chosen", "rejected" if i % 5 == 0 else "chosen", ("rejected", "chosen")[i % 5 > 0]]
+            for i, p in enumerate(pairs)}  # fmt: skip
+    words = {"chosen": "good", "rejected": "bad"}
+    (tmp_path / "plain.jsonl").write_text(
+        "".join(json.dumps({"pair": p, "label": labels}) + "\n" for p, labels in said.items())
+    )
+    (tmp_path / "wide.jsonl").write_text(
+        "".join(json.dumps({"item": p, **{f"r{i}": w for i, w in enumerate(of)}}) + "\n" for p, of in said.items())
+    )
+    (tmp_path / "long.jsonl").write_text("".join(
+        json.dumps({"pair": p, "who": f"r{i}", "verdict": words[w]}) + "\n"
+        for p, of in said.items() for i, w in enumerate(of)
+    ))  # fmt: skip
+    forms = {
+        "plain": (),
+        "wide": ("--key", "item", "--label", "r0,r1,r2"),
+        "long": ("--label", "verdict", "--annotator", "who", "--means", "good=chosen", "--means", "bad=rejected"),
+    }
+    found = {}
+    for name, more in forms.items():
+        run(["calibrate", command, *map(str, folders), "--human", str(tmp_path / f"{name}.jsonl"), *more, "--json"])
+        found[name] = json.loads(capsys.readouterr().out)["findings"]
+    assert found["plain"] == found["wide"] == found["long"]
+    if command == "panel":
+        rows = pq.read_table(folders[0] / "judgements.parquet").to_pylist()
+        told = {p: "chosen" if of.count("chosen") > 1 else "rejected" for p, of in said.items()}
+        right = sum(r["prefers"] == told[r["pair"]] for r in rows) / len(rows)
+        assert any(f["estimate"] == pytest.approx(right) for f in found["wide"])
+
+
+def test_options_of_labels_go_with_a_file_of_them(
+    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["calibrate", "panel", *map(str, folders), "--label", "x"]) == 2
+    assert "go with --human" in capsys.readouterr().err
+
+
 def test_panel_weighs_judges_by_what_they_got_right(
     folders: tuple[Path, Path], labels: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

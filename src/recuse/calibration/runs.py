@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recuse.audits.measure import NO_GOLD
-from recuse.calibration.labels import Known, Labels, Place, load_labels, votes_hash
+from recuse.calibration.labels import Known, Labels, Place, votes_hash
 from recuse.errors import InputError, UsageError
 from recuse.types import Judgement, Preference
 
@@ -110,17 +110,17 @@ def _labels(path: Path) -> Labels:
 
 
 def frozen_labels(
-    runs: Sequence[Run], *, human: Path | None = None, key: str | None = None
+    runs: Sequence[Run], *, human: Callable[[Sequence[Known]], Labels] | None = None
 ) -> tuple[Labels, tuple[str, ...]]:
     """The labels on which all runs are held against people, and notes on them.
 
-    Those in the file `human`, whose column `key` (default `pair`) holds pair ids; else those that the run folders hold;
-    else the better answer that the pairs came with. Raises UsageError where two folders hold different labels, and
+    Those that `human` reads, given the pairs by their ids; else those that the run folders hold; else the better answer
+    that the pairs came with. Raises UsageError where two folders hold different labels, and
     where there is nothing to hold the judges against.
     """
     if human is not None:
         known = {j.pair: Known(j.pair, _place(runs, j.pair), j.pair) for run in runs for j in run.judgements}
-        labels = load_labels(human, list(known.values()), key=key)
+        labels = human(list(known.values()))
         return labels, labels.notes
     held = [run for run in runs if run.labels is not None]
     for run in held[1:]:

@@ -23,6 +23,15 @@ Human = Annotated[
 Key = Annotated[
     str | None, typer.Option("--key", metavar="COLUMN", help="Column of LABELS that holds pair ids. Default: pair.")
 ]
+Label = Annotated[
+    str | None,
+    typer.Option("--label", help="Columns of labels, by commas: one, one a person, or ratings. Default: label ..."),
+]
+Annotator = Annotated[str | None, typer.Option("--annotator", help="Column that names the person.")]
+Means = Annotated[
+    list[str] | None,
+    typer.Option("--means", metavar="WORD=LABEL", help="What a word of the labels means, such as 0=tie."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -32,6 +41,9 @@ def compare(
     new: Annotated[Path, typer.Argument(metavar="RUN_NEW", help="The same pairs, judged now.", show_default=False)],
     human: Human = None,
     key: Key = None,
+    label: Label = None,
+    annotator: Annotator = None,
+    means: Means = None,
     tolerance: Annotated[
         float, typer.Option("--tolerance", min=0.0, max=1.0, help="A fall in agreement that is no matter.")
     ] = 0.05,
@@ -43,9 +55,11 @@ def compare(
     """
     from recuse.calibration.compare import compare_runs
     from recuse.calibration.runs import frozen_labels, read_run
+    from recuse.cli.common import people_of
 
+    people = people_of(human, key, label, annotator, means)
     before, now = read_run(old), read_run(new)
-    labels, notes = frozen_labels([before, now], human=human, key=key)
+    labels, notes = frozen_labels([before, now], human=people.load if people else None)
     found = compare_runs(before, now, labels, tolerance=tolerance, notes=notes)
     if as_json:
         changed = [asdict(one) for one in found.changed]
@@ -71,14 +85,19 @@ def panel(
     ],
     human: Human = None,
     key: Key = None,
+    label: Label = None,
+    annotator: Annotator = None,
+    means: Means = None,
     as_json: AsJson = False,
 ) -> int:
     """How several judges agree, what their majority and their weighted vote are worth, and what all get wrong."""
     from recuse.calibration.panel import panel as measure
     from recuse.calibration.runs import frozen_labels, read_run
+    from recuse.cli.common import people_of
 
+    people = people_of(human, key, label, annotator, means)
     read = [read_run(folder) for folder in runs]
-    labels, notes = frozen_labels(read, human=human, key=key)
+    labels, notes = frozen_labels(read, human=people.load if people else None)
     found = measure(read, labels, notes=notes)
     if as_json:
         _dump({"judges": found.judges, "weights": dict(found.weights), "notes": found.notes}, found.findings)
