@@ -104,9 +104,12 @@ class RayBackend:
                 f"{self._cluster.gpus:g}.",
                 hint="Ask for fewer, or name a cluster in RAY_ADDRESS.",
             )
+        # In a cluster's books a replica takes a CPU too; on this machine as many as were asked for share what there is.
+        cpus = 0 if self._cluster.ours else 1
         actor = self._ray.remote(
-            max_restarts=_RESTARTS, concurrency_groups=GROUPS, scheduling_strategy="SPREAD", num_gpus=gpus
-        )(Replica)
+            max_restarts=_RESTARTS, concurrency_groups=GROUPS, scheduling_strategy="SPREAD",
+            num_gpus=gpus, num_cpus=cpus,
+        )(Replica)  # fmt: skip
         for _ in range(most):
             made = actor.remote(self.name, options, str(Path.cwd()))
             # One more try: a machine that is lost now costs a start, a model that breaks while it loads costs two.
@@ -117,7 +120,9 @@ class RayBackend:
                 raise self._fault
             for _ in self._listen(Work(())):
                 pass
-            told = self._wait_said(told, f"{ready} of {fewest} replicas are ready")
+            told = self._wait_said(
+                told, f"{ready} of {fewest} replicas are ready, which take {cpus} CPU and {gpus} GPUs each"
+            )
         self.capabilities = self._known.capabilities
 
     def body(self, ask: Ask) -> dict[str, Any]:

@@ -23,10 +23,13 @@ _ENVIRONMENT = {
 }
 # Ray listens without a password, on every interface; this has what is started here listen on loopback alone.
 _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+# One try, of three quarters of a minute, at an address where something else than Ray listens; Ray makes twenty.
+_ONE_TRY = {"RAY_NUM_REDIS_GET_RETRIES": "1"}
 _STORE = 256 * 2**20  # bytes of shared memory: calls and replies are small, and Ray would take a third of all
 _TIMEOUT = 5.0  # seconds for an address to answer
 
 _joined = 0  # backends that use a connection which was made here
+_started = False  # whether that connection is to a Ray that was started here
 
 
 @dataclass
@@ -52,17 +55,17 @@ class Cluster:
 def connect() -> Cluster:
     """Raises MissingExtra without Ray, UsageError for an address at which no cluster answers, ProviderError for one
     that will not have us."""
-    global _joined
+    global _joined, _started
     address = os.environ.get("RAY_ADDRESS", "").strip() or "local"
     if address != "local":
         _check(address)
-    for name, value in {**_ENVIRONMENT, **(_LOOPBACK if address == "local" else {})}.items():
+    for name, value in {**_ENVIRONMENT, **(_LOOPBACK if address == "local" else _ONE_TRY)}.items():
         os.environ.setdefault(name, value)
     ray = require("ray", "ray")
     if ray.is_initialized():
         if _joined:
             _joined += 1
-        return Cluster(ray, ours=False, made_here=_joined > 0)
+        return Cluster(ray, ours=_joined > 0 and _started, made_here=_joined > 0)
     own = {"include_dashboard": False, "object_store_memory": _STORE} if address == "local" else {}
     try:
         with _signals_kept():
@@ -73,8 +76,8 @@ def connect() -> Cluster:
         raise ProviderError(f"{what}: {said}") from None
     # Ray writes messages of its own to standard output, which carries a command's result; it has no setting for that.
     ray._private.worker._worker_logs_enabled = False
-    _joined = 1
-    return Cluster(ray, ours=address == "local", made_here=True)
+    _joined, _started = 1, address == "local"
+    return Cluster(ray, ours=_started, made_here=True)
 
 
 def _check(address: str) -> None:
