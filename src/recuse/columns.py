@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from recuse.types import Judgement
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
 
 ORDERS = ("AB", "BA", "-")
 PREFERS = ("chosen", "rejected", "tie", None)
@@ -19,6 +21,7 @@ _KINDS = {
     "pair": "i", "arm": "h", "order": "b", "repeat": "i", "prefers": "b", "reason": "b", "marks": "B",
     "logit": "d", "outside": "d", "chosen": "d", "rejected": "d",
 }  # fmt: skip
+_PART = 1 << 14
 _Value = TypeVar("_Value")
 _Text = TypeVar("_Text")
 
@@ -55,6 +58,16 @@ class ByPair(Mapping[str, _Value]):
 
     def __len__(self) -> int:
         return len(self._pairs.texts)
+
+
+def as_arrow(texts: Iterable[str | None]) -> pa.ChunkedArray:
+    """The texts as one Arrow column, of which few are Python's at a time."""
+    import pyarrow as pa
+
+    rest, parts = iter(texts), []
+    while part := list(islice(rest, _PART)):
+        parts.append(pa.array(part, type=pa.string()))
+    return pa.chunked_array(parts, type=pa.string())
 
 
 class Judgements(Sequence[Judgement]):

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from recuse.audits import Measure, Table, measure_all
-from recuse.columns import BOUNDED, FRESH, HAS_LOGIT, HAS_OUTSIDE, HAS_SCORES, ORDERS, PREFERS, Judgements
+from recuse.columns import BOUNDED, FRESH, HAS_LOGIT, HAS_OUTSIDE, HAS_SCORES, ORDERS, PREFERS, Judgements, as_arrow
 from recuse.controls import Controls
 from recuse.gate import Gate, decide
 from recuse.report.casefile import CASES, Words, cases_bytes, read_cases, select
@@ -111,8 +111,8 @@ def _parquet(judgements: Judgements, table: Table) -> bytes:
     place = {pair: i for i, pair in enumerate(table.pairs)}
     at = pa.array([place.get(pair) for pair in judgements.pairs.texts], type=pa.int32())
     of_pair = {
-        "pair": pa.array(judgements.pairs.texts, type=pa.string()),
-        "group": pa.array((judgements.groups[pair] for pair in judgements.pairs.texts), type=pa.string()),
+        "pair": as_arrow(judgements.pairs.texts),
+        "group": as_arrow(judgements.groups[pair] for pair in judgements.pairs.texts),
         "domain": pa.array(table.domain_of, type=pa.string()).take(at),
         "gold": pa.array(table.gold).take(at),
     }

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def run_audit(
     gate, gate_name = named_gate(config.gate)
     settings = plan.run_table()
     ids: Names[str] = Names(pairs.column("id"))
-    groups, domains = (ByPair(ids, pairs.column(name).__getitem__) for name in ("group", "domain"))
+    groups, domains = ByPair(ids, partial(pairs.value, "group")), ByPair(ids, pairs.column("domain").__getitem__)
     spend, unread, total = Spend(), Unread(), plan.all_calls
 
     def kept(so_far: Spend) -> None:

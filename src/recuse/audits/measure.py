@@ -40,12 +40,16 @@ def share(id: str, title: str, per: PerPair, *, level: float, p: float | None = 
     if not len(values):
         return unmeasured(id, title, "no verdict at all")
     found = stats.clustered_mean(values, groups=groups, level=level)
-    low = stats.clustered_mean(per.low, groups=per.groups, level=level)
-    high = stats.clustered_mean(per.high, groups=per.groups, level=level)
+    low = high = found
+    if not (per.value is per.low is per.high and per.answered.all()):
+        low = stats.clustered_mean(per.low, groups=per.groups, level=level)
+        high = stats.clustered_mean(per.high, groups=per.groups, level=level)
+
+    lows, highs, clusters = per.low, per.high, per.groups  # all that is kept for the gate
 
     def beyond(bound: float, side: Side) -> float:
-        favourable = per.low if side == "greater" else per.high
-        return stats.test_bound(favourable, bound, groups=per.groups, alternative=side)
+        favourable = lows if side == "greater" else highs
+        return stats.test_bound(favourable, bound, groups=clusters, alternative=side)
 
     finding = Finding(
         id,

@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from recuse.columns import BOUNDED, FRESH, HAS_LOGIT, HAS_OUTSIDE, ORDERS, PREFERS, Judgements
+from recuse.columns import BOUNDED, FRESH, HAS_LOGIT, HAS_OUTSIDE, ORDERS, PREFERS, Judgements, as_arrow
 from recuse.types import Judgement
 
 Floats = NDArray[np.float64]
@@ -156,16 +156,17 @@ class Table:
         if graded:
             kept = kept & self.gold[self.pair]
         mean, answered = self.mean_by_order(values, kept & ~self.missing)
-        upper, asked = self.mean_by_order(np.where(self.missing, 1.0, values), kept)
-        lower, _ = self.mean_by_order(np.where(self.missing, 0.0, values), kept)
+        upper, lower, asked = mean, mean, answered
+        if (kept & self.missing).any():
+            upper, asked = self.mean_by_order(np.where(self.missing, 1.0, values), kept)
+            lower, _ = self.mean_by_order(np.where(self.missing, 0.0, values), kept)
+        half, whole = asked == 1, answered == asked
         if order is None and self.both.any():
-            half = asked == 1
-            upper, lower = np.where(half, (upper + 1.0) / 2.0, upper), np.where(half, lower / 2.0, lower)
             whole = answered == 2
-        else:
-            whole = answered == asked
-        some = asked > 0
-        return PerPair(mean[some], whole[some], upper[some], lower[some], self.group_of[some])
+            if half.any():
+                upper, lower = np.where(half, (upper + 1.0) / 2.0, upper), np.where(half, lower / 2.0, lower)
+        found, some = PerPair(mean, whole, upper, lower, self.group_of), asked > 0
+        return found if some.all() else found.where(some)
 
     @cached_property
     def matched(self) -> tuple[Ints, Ints, Ints]:
@@ -188,8 +189,6 @@ class Table:
 
 def _numbered(texts: Iterable[str]) -> Ints:
     """The number of each text, in the order in which the texts first come."""
-    import pyarrow as pa
-
-    encoded = pa.array(texts, type=pa.string()).dictionary_encode()
+    encoded = as_arrow(texts).combine_chunks().dictionary_encode()
     numbers: Ints = encoded.indices.to_numpy().astype(np.int64)
     return numbers

@@ -86,6 +86,10 @@ class PairSet:
         """
         return self._as_array(self._values(name) if name in _COLUMNS else self._meta(name))
 
+    def value(self, name: str, position: int) -> Any:
+        """A field of one pair ("id", "group" and the like), read from the mapped file."""
+        return self._store.value(name, int(self._index[position]))
+
     def of_source(self, name: str) -> np.ndarray:
         """The same where the user names a column of the file: its own `id` or `row` comes before ours."""
         if name not in _COLUMNS:

@@ -16,6 +16,7 @@ from recuse.errors import RecuseError
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
 
 FIELDS = ("id", "prompt", "chosen", "rejected", "group", "domain", "reference", "gold", "meta")
 _ROWS = 1024  # a batch is written after so many rows
@@ -82,10 +83,17 @@ class Store:
     def __len__(self) -> int:
         return self._starts[-1]
 
+    def value(self, name: str, position: int) -> Any:
+        batch, offset = self._at(position)
+        return batch.column(name)[offset].as_py()
+
     def row(self, position: int) -> dict[str, Any]:
-        number = bisect_right(self._starts, position) - 1
-        batch, offset = self.batches[number], position - self._starts[number]
+        batch, offset = self._at(position)
         return {name: batch.column(i)[offset].as_py() for i, name in enumerate(batch.schema.names)}
+
+    def _at(self, position: int) -> tuple[pa.RecordBatch, int]:
+        number = bisect_right(self._starts, position) - 1
+        return self.batches[number], position - self._starts[number]
 
     def rows(self, positions: np.ndarray) -> Iterator[dict[str, Any]]:
         """Rows at increasing positions, a batch at a time: four times as fast as one by one."""

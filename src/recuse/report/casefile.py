@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recuse.columns import PREFERS, Judgements
 from recuse.errors import InputError
@@ -20,6 +20,9 @@ from recuse.ledger import Ledger
 from recuse.prompts import transcript
 from recuse.report.case import OUTCOMES, UNTOUCHED, Case, Said, outcome_of
 from recuse.types import Judgement, Pair, Reply
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 CASES = "cases.parquet"
 MOST = 10_000  # cases that a page holds
@@ -113,19 +116,27 @@ def read_cases(folder: Path) -> tuple[tuple[Case, ...], int]:
     try:
         rows = pq.read_table(folder / CASES).to_pylist()
         keys = {(row["pair"], row["arm"]) for row in rows}
-        asked = pq.read_table(
-            folder / "judgements.parquet", filters=pc.field("pair").isin(list({pair for pair, _ in keys}))
-        )
         judged: dict[Key, list[dict[str, Any]]] = {}
-        for row in asked.to_pylist():
-            judged.setdefault((row["pair"], row["arm"]), []).append(row)
-        every = pq.read_table(folder / "judgements.parquet", columns=["pair", "arm"]).group_by(["pair", "arm"])
-        total = sum(_shown(arm) for arm in every.aggregate([]).column("arm").to_pylist())
+        with pq.ParquetFile(folder / "judgements.parquet") as file:
+            wanted = pa.array({pair for pair, _ in keys}, type=pa.string())
+            for batch in file.iter_batches():
+                for row in batch.filter(pc.is_in(batch.column("pair"), wanted)).to_pylist():
+                    judged.setdefault((row["pair"], row["arm"]), []).append(row)
+            every = file.read(columns=["pair", "arm"])
         replies = _replies(folder, keys)
-        return tuple(_case(row, judged, replies) for row in rows), total
+        return tuple(_case(row, judged, replies) for row in rows), _count(every)
     except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"the cases of the run cannot be read ({reason})", path=folder, hint=_HINT) from None
+
+
+def _count(every: pa.Table) -> int:
+    """How many cases a table of pairs and arms holds."""
+    import pyarrow.compute as pc
+
+    shown = [arm for arm in pc.unique(every.column("arm")).to_pylist() if _shown(arm)]
+    of_arm = (every.column("pair").filter(pc.equal(every.column("arm"), arm)) for arm in shown)
+    return sum(pc.count_distinct(pairs).as_py() for pairs in of_arm)
 
 
 def _replies(folder: Path, keys: set[Key]) -> dict[Call, str]:
