@@ -14,9 +14,10 @@ from loopback import Answer, error
 
 from recuse.backends import batch_run, open_backend, progress_of
 from recuse.backends.base import Options
-from recuse.batches import Batches
+from recuse.batches import Batches, cancel, journals
 from recuse.errors import Incomplete, Interrupted, ProviderError, UsageError
 from recuse.judge import Answered, Spend, judge
+from recuse.lab.engines import Engines, Model, Role
 from recuse.ledger import Ledger
 from recuse.prices import Price
 from recuse.types import Ask, Message, Sampling
@@ -263,6 +264,9 @@ def test_a_session_that_died_before_it_knew_the_id_is_taken_up_by_the_next(
 ) -> None:
     dies(run, "recuse.backends.batch_run._Session._named", monkeypatch)
     assert run.states == ["kept"]
+    if run.way == "anthropic":  # whose batches bear no name: it may be another's, and must not be ended
+        (noted,) = Batches(run.folder / "ledger.sqlite", judge="").all()
+        assert not cancel(noted)
     run.session(make_asks(7))
     assert once(run.server, 7)
     assert run.states == ["fetched"]
@@ -335,6 +339,25 @@ def test_an_unknown_batch_is_named_with_what_to_do(run: Run) -> None:
     run.server.batches.clear()
     with pytest.raises(ProviderError, match=r"does not know the batch batch_0.*6 calls, sent on 20.*--forget \w{16}"):
         run.session(make_asks(7))
+
+
+def test_a_judge_and_a_teacher_have_each_its_own_batches(run: Run) -> None:
+    """Phases of a run go out in files of their own, and the line of progress says what is waited for."""
+    url = run.server.openai_url if run.way == "openai" else run.server.url
+    options, told = Options(base_url=url, batch=True), list[str]()
+    models: dict[Role, Model] = {
+        "judge": Model(f"{run.way}/judge", options, None),
+        "teacher": Model(f"{run.way}/teacher", options, None),
+    }
+    with Engines(models, run.folder, watch=lambda phase, done, total, cost: told.append(phase)) as engines:
+        engines.ask("judge", make_asks(9), phase="one")
+        engines.ask("teacher", make_asks(6), phase="two")
+        engines.ask("judge", make_asks(9, first=100), phase="three")
+    assert [len(batch.requests) for batch in run.server.batches.values()] == [8, 5, 9]
+    assert {"one (waiting for 1 batch)", "two (waiting for 1 batch)", "three"} <= set(told)
+    noted = [(journal.path.name, one.judge) for journal in journals(run.folder) for one in journal.all()]
+    ledgers = ["ledger.sqlite", "ledger.sqlite", "teacher.sqlite"]
+    assert noted == [(file, f"{run.way}/{'teacher' if 'teacher' in file else 'judge'}") for file in ledgers]
 
 
 def test_a_server_without_batches_is_told_in_one_sentence(run: Run) -> None:

@@ -108,7 +108,7 @@ def journals(run: Path) -> list[Batches]:
 
 
 def cancel(noted: Noted, *, base_url: str | None = None) -> bool:
-    """Tell the provider to end a batch; False where it has none that may be this one, or it has ended.
+    """Tell the provider to end a batch; False where it has none that is surely this one, or it has ended.
 
     `base_url` goes before the address that was kept, which bears no password. Raises what opening the model raises.
     """

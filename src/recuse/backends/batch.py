@@ -63,7 +63,7 @@ class Journaled(Protocol):
         ...
 
     def cancel(self, sent: Sent) -> bool:
-        """Tell the provider to end a batch; False where it has none that may be this one, or it has ended."""
+        """Tell the provider to end a batch; False where it has none that is surely this one, or it has ended."""
         ...
 
 
@@ -94,6 +94,7 @@ class Desk(Protocol):
 
     most_calls: int
     most_bytes: int
+    signs: bool  # whether its batches bear our name, so that one that `find` gives is surely ours
 
     def line(self, name: str, body: Mapping[str, Any]) -> bytes:
         """One request as it stands in the file, with its end."""

@@ -22,6 +22,7 @@ class OpenAIDesk:
 
     most_calls = 50_000
     most_bytes = 200_000_000
+    signs = True
 
     def __init__(self, sdk: ModuleType, client: Any, site: http.Site, timeout: float) -> None:
         self._timeout = timeout

@@ -137,7 +137,7 @@ class _Session:
                 if (found := self.sender.find(batch.sent, self._known())) is None:
                     self._close(batch, "unsent")
                 else:
-                    self._named(batch, found)
+                    self._named(batch, found, sure=self.desk.signs)
         self.of_key = {key: batch for batch in self.batches.values() for key in batch.left}
 
     def _send_out(self) -> Iterator[Reply]:
@@ -201,13 +201,13 @@ class _Session:
             batch.sent = replace(batch.sent, file=file)
 
         try:
-            id = self.sender.send(
+            id, sure = self.sender.send(
                 pack.lines, sent=lambda: batch.sent, keep=keep, known=self._known(), alone=not self._waiting()
             )
         except TurnedAway as away:
             self._turned_away(batch, away)
         else:
-            self._named(batch, id)
+            self._named(batch, id, sure=sure)
 
     def _turned_away(self, batch: _Open, away: TurnedAway) -> None:
         """Send its calls later: once what is at work has ended, or in smaller files; raise where that helps nothing."""
@@ -256,7 +256,9 @@ class _Session:
             raise self._gone(batch)
         if state.refused is not None:
             # OpenAI limits the tokens that may be under way at once, and says so after it has taken the file.
-            self._turned_away(batch, TurnedAway(self.sender.why(state.refused), later="limit" in state.refused.code))
+            self._turned_away(
+                batch, TurnedAway(self.sender.why(state.refused), later="token_limit" in state.refused.code)
+            )
             return
         ours = foreign = unread = 0
         fatal: RecuseError | None = None
@@ -342,13 +344,14 @@ class _Session:
         """The results are of somebody else's batch: look on for ours, or send its calls anew."""
         self.foreign.add(id)
         if (found := self.sender.find(batch.sent, self._known())) is not None:
-            self._named(batch, found)
+            self._named(batch, found, sure=self.desk.signs)
             return
         self.again.extend(batch.calls.values())
         self._close(batch, "unsent")
 
-    def _named(self, batch: _Open, id: str) -> None:
-        self.journal.name(batch.sent.own, id=id)
+    def _named(self, batch: _Open, id: str, *, sure: bool) -> None:
+        if sure:
+            self.journal.name(batch.sent.own, id=id)
         batch.sent = replace(batch.sent, id=id)
         self.batches[batch.sent.own] = batch
 

@@ -45,8 +45,8 @@ class Sender:
         keep: Callable[[str], None],
         known: Collection[str],
         alone: bool,
-    ) -> str:
-        """The provider's name of the batch that it made of `lines`.
+    ) -> tuple[str, bool]:
+        """The provider's name of the batch that it made of `lines`, and whether it is surely that.
 
         After a failure it is looked for among those that the provider lists, without `known`, before it is sent again:
         it may have arrived. `sent` is asked for what is known of it then, `alone`: no other batch is at work, so that
@@ -55,7 +55,7 @@ class Sender:
         own, throttles = sent().own, 0
         for tries in count(1):
             try:
-                return self.desk.send(own, lines, keep)
+                return self.desk.send(own, lines, keep), True
             except http.Failed as failed:
                 error = self.why(failed)
                 if not isinstance(error, TransientError):
@@ -67,7 +67,7 @@ class Sender:
                 raise TurnedAway(error, later=True)
             self._wait(error, tries, throttles)
             if (found := self.find(sent(), known)) is not None:
-                return found
+                return found, self.desk.signs
         raise AssertionError("unreachable")
 
     def find(self, sent: Sent, known: Collection[str]) -> str | None:
@@ -85,8 +85,8 @@ class Sender:
         return None
 
     def cancel(self, sent: Sent) -> bool:
-        """See `Journaled`. Raises what the provider means by a refusal."""
-        if (id := sent.id or self.find(sent, ())) is None:
+        """See `Journaled`. Raises what the provider means by a refusal. Never ends a batch that may be another's."""
+        if (id := sent.id or (self.find(sent, ()) if self.desk.signs else None)) is None:
             return False
         try:
             self.desk.cancel(id)
