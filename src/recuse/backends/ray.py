@@ -30,7 +30,7 @@ _ON_GPU = frozenset({"vllm", "hf", "hf-reward"})
 _RESTARTS = 8  # of one replica: a machine that breaks whatever it is given must not be tried for ever
 _AHEAD = 32  # calls that wait at a replica at most, so that the last ones of a phase are shared out evenly
 _WAKE = 1.0  # seconds after which a wait looks up, so that Ctrl-C is seen
-_PATIENCE = 15.0  # seconds without enough replicas after which the user is told what is waited for
+_PATIENCE = 30.0  # seconds without enough replicas after which the user is told what is waited for
 _log = logging.getLogger(__name__)
 
 
@@ -114,15 +114,13 @@ class RayBackend:
             made = actor.remote(self.name, options, str(Path.cwd()))
             # One more try: a machine that is lost now costs a start, a model that breaks while it loads costs two.
             self._seats.append(_Seat(made, _facts_of(made, tries=1)))
-        told = time.monotonic()
+        told, each = time.monotonic(), f", each on {cpus} CPU and {gpus} GPUs of the cluster" if cpus else ""
         while (ready := sum(seat.starting is None for seat in self._seats)) < fewest:
             if len(self._seats) < fewest and self._fault is not None:
                 raise self._fault
             for _ in self._listen(Work(())):
                 pass
-            told = self._wait_said(
-                told, f"{ready} of {fewest} replicas are ready, which take {cpus} CPU and {gpus} GPUs each"
-            )
+            told = self._wait_said(told, f"{ready} of {fewest} replicas are ready{each}")
         self.capabilities = self._known.capabilities
 
     def body(self, ask: Ask) -> dict[str, Any]:
@@ -290,7 +288,7 @@ class RayBackend:
         now = time.monotonic()
         if now - told < _PATIENCE:
             return told
-        _log.warning("Waiting for Ray, %s: %s.", self.name, state)
+        _log.warning("Waiting for %s: %s.", self.name, state)
         return now
 
 
