@@ -289,6 +289,7 @@ class Ahead:
 
 
 _DEFAULTS = asdict(Reply(key="", text=""))
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False)
 
 
 def _dump(reply: Reply) -> str:
@@ -298,7 +299,7 @@ def _dump(reply: Reply) -> str:
         for name in _DEFAULTS
         if name != "key" and ((value := getattr(reply, name)) != _DEFAULTS[name] or name == "text")
     }
-    return json.dumps(values, ensure_ascii=True, allow_nan=False)
+    return _ENCODER.encode(values)
 
 
 def _load(key: str, text: str | bytes) -> Reply:
