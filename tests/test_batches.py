@@ -241,6 +241,35 @@ def test_a_file_that_was_turned_away_is_sent_again(run: Run) -> None:
     assert once(run.server, 7)
 
 
+def test_a_file_that_is_turned_away_while_others_are_at_work_waits_for_them(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = f"recuse.backends.batch_{run.way}.{'OpenAI' if run.way == 'openai' else 'Anthropic'}Desk"
+    monkeypatch.setattr(f"{desk}.most_calls", 4)
+    create = "/batches" if run.way == "openai" else "/messages/batches"
+
+    def one_at_a_time(asked: Asked) -> Answer | None:
+        at_work = any(batch.state == "in_progress" for batch in run.server.batches.values())
+        if (asked.method, asked.path) == ("POST", create) and at_work:
+            return error(429, "too many batches", headers={"Retry-After": "0.01"})
+        return None
+
+    run.server.faults = one_at_a_time
+    run.session(make_asks(14))
+    assert once(run.server, 14)
+    assert max(len(batch.requests) for batch in run.server.batches.values()) == 4
+
+
+def test_a_file_that_is_too_large_is_halved(run: Run) -> None:
+    create = "/batches" if run.way == "openai" else "/messages/batches"
+    run.server.faults = lambda asked: (
+        error(413, "too large") if (asked.method, asked.path, asked.number) == ("POST", create, 1) else None
+    )
+    run.session(make_asks(13))
+    assert [len(batch.requests) for batch in run.server.batches.values()] == [6, 6]
+    assert run.states == ["unsent", "fetched", "fetched"]
+
+
 def test_a_server_that_is_gone_while_we_wait_is_waited_for(run: Run) -> None:
     rng = Random(3)
     run.server.faults = lambda asked: error(503, "down") if asked.method == "GET" and rng.random() < 0.6 else None
