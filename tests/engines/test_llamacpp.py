@@ -50,6 +50,11 @@ def test_a_reply_carries_its_counts_and_the_weights_name(judge: LlamaCpp) -> Non
     assert again.text == first.text  # greedy decoding repeats itself
 
 
+def test_a_label_costs_one_decoded_token(judge: LlamaCpp) -> None:
+    (reply,) = answer(judge, label_asks(1)[:1])
+    assert (reply.tokens_out, reply.finish) == (1, "length")
+
+
 def test_a_choice_is_always_a_label_though_the_model_would_say_something_else(judge: LlamaCpp) -> None:
     free, bound = answer(
         judge, [question("Say hello.", labels=LABELS), question("Say hello.", labels=LABELS, choice=True)]

@@ -15,6 +15,7 @@ from recuse.backends import Options
 from recuse.backends.vllm import RESTRICTED, VLLM, open
 from recuse.errors import InputError
 from recuse.prompts import load_prompt
+from recuse.types import Call
 from recuse.verdict import read
 
 pytestmark = [
@@ -51,6 +52,17 @@ def test_a_shared_prefix_is_read_once(judge: VLLM) -> None:
     assert again.tokens_cached is not None
     assert first.tokens_in is not None
     assert 0 < again.tokens_cached < first.tokens_in
+
+
+def test_a_label_costs_one_decoded_token_and_only_labels_are_asked_for_by_id(judge: VLLM) -> None:
+    (ask,) = label_asks(1)[:1]
+    (reply,) = answer(judge, [ask])
+    assert (reply.tokens_out, reply.finish) == (1, "length")
+    parameters = judge._parameters(Call("key", ask, judge.body(ask)))
+    read_by_id = {judge._tokenizer.decode([i]).strip().upper() for i in parameters.logprob_token_ids}
+    assert (read_by_id, parameters.logprobs) == ({"A", "B"}, None)
+    assert reply.logprobs is not None
+    assert {token.strip().upper() for token, _ in reply.logprobs} <= {"A", "B", reply.text.strip().upper()}
 
 
 def test_a_choice_of_single_tokens_leaves_the_mass_outside_visible(judge: VLLM) -> None:
@@ -103,8 +115,6 @@ def test_an_ask_that_is_too_long_fails_alone(judge: VLLM) -> None:
 
 
 def test_a_run_that_is_left_early_leaves_nothing_in_the_engine(judge: VLLM) -> None:
-    from recuse.types import Call
-
     asks = [question(f"Count to {i}.", max_tokens=4) for i in range(6)]
     replies = judge.generate(Call(str(i), ask, judge.body(ask)) for i, ask in enumerate(asks))
     next(iter(replies))
