@@ -38,8 +38,8 @@ def kappa_change(
     share. Where fewer than 15 groups changed (effectively, by Kish's number of changed ratings), their scatter says
     little, and two imagined groups of the usual number of changes are added to the variance, one for the better and
     one for the worse, as Bonett & Price (2012, J. Educ. Behav. Stat. 37:479) do for paired rates. Measured coverage of
-    the 95 % interval at 40 to 200 units, also in groups of two and with a label at 0.9: 0.945 to 1.00 (500 or 600
-    samples each; without the imagined groups down to 0.88, where 3 to 10 units change).
+    the 95 % interval at 40 to 200 units, also in groups of two and with a label at 0.9: 0.94 to 1.00; without the
+    imagined groups it falls to 0.87, where 3 to 10 units change (experiments/coverage/changes.md).
 
     Where no rating changed the difference is 0 and there is no interval, since nothing says how many would on other
     units. Raises ValueError for lengths that differ and a rating that is not among the labels.
