@@ -69,7 +69,7 @@ def gap(id: str, title: str, gaps: Floats, known: Bools, table: Table, *, level:
     """A mean of per-pair gaps in [-1, 1] over the pairs where `known`, with a sign-flip p by group."""
     if not known.any():
         return unmeasured(id, title, why(table))
-    gaps, groups = gaps[known], table.group_of[known]
+    gaps, groups = gaps[known], table.groups(known)
     found = stats.clustered_mean(gaps, groups=groups, bounds=(-1.0, 1.0), level=level)
     p = stats.sign_flip_test(np.bincount(groups, weights=gaps)).pvalue
     method = f"{found.method}; p: sign flips of groups"
@@ -94,7 +94,7 @@ def _pooled(table: Table, level: float) -> Measure:
         return hits
 
     everyone = np.ones(int(table.gold.sum()), dtype=bool)
-    per = PerPair(right(0.0), everyone, right(1.0), right(-1.0), table.group_of[table.gold])
+    per = PerPair(right(0.0), everyone, right(1.0), right(-1.0), table.groups(table.gold))
     return share(id, _TITLES[id], per, level=level)
 
 
@@ -128,7 +128,7 @@ def _order_averaged(table: Table, level: float) -> Measure:
     if not known.any():
         return unmeasured(id, _TITLES[id], "no log-probabilities in both orders")
     right = (np.sign((ab + ba)[known]) + 1.0) / 2.0
-    measure = share_of(id, _TITLES[id], right, table.group_of[known], level=level)
+    measure = share_of(id, _TITLES[id], right, table.groups(known), level=level)
     return measure.noting(bounded=int((table.bounded & kept).sum()), without_logits=int((~known & table.both).sum()))
 
 
@@ -150,7 +150,7 @@ def mean_by_pair(table: Table, pair: Ints, hits: Bools) -> tuple[Floats, Ints]:
     count = np.bincount(pair, minlength=table.n)
     sums = np.bincount(pair, weights=hits.astype(float), minlength=table.n)
     kept = count > 0
-    return sums[kept] / count[kept], table.group_of[kept]
+    return sums[kept] / count[kept], table.groups(kept)
 
 
 def why(table: Table) -> str:

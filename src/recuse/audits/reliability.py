@@ -40,7 +40,7 @@ def stability(table: Table, *, level: float) -> list[Measure]:
         )
     ]
     (value, some), (high, kept), (low, _) = columns
-    per = PerPair(value[kept], some[kept], high[kept], low[kept], table.group_of[kept])
+    per = PerPair(value[kept], some[kept], high[kept], low[kept], table.groups(kept))
     return [share(id, title, per, level=level)]
 
 
@@ -78,4 +78,4 @@ def outside(table: Table, *, level: float) -> list[Measure]:
         return [unmeasured(id, title, "no log-probabilities")]
     mean, orders = table.mean_by_order(table.outside, table.has_outside)
     kept = orders > 0
-    return [share_of(id, title, np.clip(mean[kept], 0.0, 1.0), table.group_of[kept], level=level)]
+    return [share_of(id, title, np.clip(mean[kept], 0.0, 1.0), table.groups(kept), level=level)]

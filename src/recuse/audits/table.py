@@ -111,6 +111,10 @@ class Table:
     def n(self) -> int:
         return len(self.pairs)
 
+    def groups(self, kept: Bools) -> Ints:
+        """The groups of the pairs that are kept; of all pairs no copy, since the measures hold on to them."""
+        return self.group_of if kept.all() else self.group_of[kept]
+
     @cached_property
     def first(self) -> Floats:
         """By row: 1 prefers the answer shown first, 0 the second, 0.5 a tie."""

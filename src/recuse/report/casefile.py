@@ -118,13 +118,13 @@ def read_cases(folder: Path) -> tuple[tuple[Case, ...], int]:
         keys = {(row["pair"], row["arm"]) for row in rows}
         judged: dict[Key, list[dict[str, Any]]] = {}
         with pq.ParquetFile(folder / "judgements.parquet") as file:
+            total = _count(file.read(columns=["pair", "arm"]))
             wanted = pa.array({pair for pair, _ in keys}, type=pa.string())
             for batch in file.iter_batches():
                 for row in batch.filter(pc.is_in(batch.column("pair"), wanted)).to_pylist():
                     judged.setdefault((row["pair"], row["arm"]), []).append(row)
-            every = file.read(columns=["pair", "arm"])
         replies = _replies(folder, keys)
-        return tuple(_case(row, judged, replies) for row in rows), _count(every)
+        return tuple(_case(row, judged, replies) for row in rows), total
     except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"the cases of the run cannot be read ({reason})", path=folder, hint=_HINT) from None
