@@ -32,7 +32,7 @@ $(VENV)/dev: $(VENV)/base
 
 $(VENV)/engines: $(VENV)/dev $(VENV)/smollm2
 	$(BIN)/python $(PIP) '$(TORCH)'
-	$(BIN)/python $(PIP) -e '.[dev,hf,llamacpp]' gguf
+	$(BIN)/python $(PIP) -e '.[dev,embeddings,hf,inspect,llamacpp,ray]' gguf 'trl>=1.16,<2'
 	touch $@
 
 # vLLM pins older transformers, so it lives apart. Its torchvision does not load beside this torch, and is not needed.
