@@ -17,7 +17,7 @@ import pytest
 from batch_world import Asked, BatchServer
 from loopback import error
 
-from recuse.backends import batch_run
+from recuse.backends import batch_run, batch_send
 from recuse.cli import run
 from recuse.ledger import Ledger
 
@@ -35,6 +35,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "sk-test-0123456789abcdef")
     monkeypatch.setattr(batch_run, "_FIRST", 0.01)
+    monkeypatch.setattr(batch_send, "_ARRIVAL", 0.01)
     monkeypatch.chdir(tmp_path)
 
 

@@ -6,11 +6,12 @@ import json
 import secrets
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event
 from typing import IO, Any, Protocol, runtime_checkable
 
-from recuse.backends.http import Failed, Settings
+from recuse.backends.http import Failed, Settings, room
 from recuse.types import Call
 
 
@@ -125,22 +126,34 @@ class Pack:
         self.own = secrets.token_hex(8)
         self.calls: dict[str, Call] = {}
         self.refused = settings.refused
-        self.lines: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        with room():
+            self._lines: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._desk, self._settings, self._most = desk, settings, min(most_calls, desk.most_calls)
         self._bytes = 0
 
     def add(self, call: Call) -> bool:
-        """Take one more request; False where it belongs into another file. The first one is always taken."""
+        """Take one more request; False where it belongs into another file. The first one is always taken.
+
+        Raises Incomplete where the disk is full, as `whole` does.
+        """
         line = self._desk.line(custom_id(call.key, self.own), self._settings.apply(call.body, self.refused))
         if self.calls and (len(self.calls) >= self._most or self._bytes + len(line) > self._desk.most_bytes):
             return False
         self.calls[call.key] = call
         self._bytes += len(line)
-        self.lines.write(line)
+        with room():
+            self._lines.write(line)
         return True
 
+    def whole(self) -> IO[bytes]:
+        """The requests, all of them on disk."""
+        with room():
+            self._lines.flush()
+        return self._lines
+
     def close(self) -> None:
-        self.lines.close()
+        with suppress(OSError):  # a full disk was told before
+            self._lines.close()
 
 
 def custom_id(key: str, own: str) -> str:

@@ -65,6 +65,7 @@ class OpenAIDesk:
     def look(self, id: str) -> State:
         data = self._ask(lambda: self._batches.retrieve(id))
         status = data.get("status")
+        files = tuple(file for name in ("output_file_id", "error_file_id") if (file := data.get(name)))
         refused = None
         if status == "failed":
             errors = (data.get("errors") or {}).get("data") or [{"message": "no reason given"}]
@@ -73,8 +74,9 @@ class OpenAIDesk:
             id,
             ended=status in _ENDED,
             cancelled=status in ("cancelling", "cancelled"),
+            lost=status == "completed" and not files,  # of requests that were paid for
             refused=refused,
-            files=tuple(file for name in ("output_file_id", "error_file_id") if (file := data.get(name))),
+            files=files,
         )
 
     def rows(self, state: State) -> Iterator[Row | None]:

@@ -76,6 +76,8 @@ class _Open:
     sent: Sent
     left: set[str]  # keys of its calls that nothing is known of
     calls: dict[str, Call] = field(default_factory=dict)  # those of them that were asked for
+    sure: bool = False  # whether `sent.id` is surely its
+    others: set[str] = field(default_factory=set)  # the provider's names of batches that looked like it and are not
     running: bool = False  # whether this process saw it at work
     reads: int = 0  # of its results
 
@@ -85,9 +87,8 @@ class _Session:
         self.own, self.journal, self.input = own, journal, calls
         self.desk, self.site = own.desk, own.site
         self.sender = own.sender(self._pause)
-        self.batches = {sent.own: _Open(sent, set(sent.keys)) for sent in found}
+        self.batches = {sent.own: _Open(sent, set(sent.keys), sure=sent.id is not None) for sent in found}
         self.of_key: dict[str, _Open] = {}
-        self.foreign: set[str] = set()  # batches of the provider that looked like one of ours
         self.again: deque[Call] = deque()
         self.tries: dict[str, int] = {}
         self.pack: Pack | None = None
@@ -98,6 +99,13 @@ class _Session:
         self.unanswered, self.last = 0, ""
 
     def replies(self) -> Iterator[Reply]:
+        try:
+            yield from self._replies()
+        finally:
+            if self.pack is not None:
+                self.pack.close()
+
+    def _replies(self) -> Iterator[Reply]:
         self._take_up()
         pauses = _pauses()
         while True:
@@ -114,8 +122,9 @@ class _Session:
                 if state is None:
                     break
                 if state.ended:
-                    landed, self.own.progress = True, ""
+                    self.own.progress = ""
                     yield from self._land(batch, state)
+                    landed |= not batch.calls or batch.sent.own not in self.batches
             if landed:
                 pauses = _pauses()
             else:
@@ -134,7 +143,7 @@ class _Session:
             if not batch.left:
                 self._close(batch, "fetched")
             elif batch.sent.id is None:
-                if (found := self.sender.find(batch.sent, self._known())) is None:
+                if (found := self.sender.find(batch.sent, self._known(batch), late=True)) is None:
                     self._close(batch, "unsent")
                 else:
                     self._named(batch, found, sure=self.desk.signs)
@@ -202,7 +211,7 @@ class _Session:
 
         try:
             id, sure = self.sender.send(
-                pack.lines, sent=lambda: batch.sent, keep=keep, known=self._known(), alone=not self._waiting()
+                pack.whole(), sent=lambda: batch.sent, keep=keep, known=self._known(batch), alone=not self._waiting()
             )
         except TurnedAway as away:
             self._turned_away(batch, away)
@@ -221,9 +230,9 @@ class _Session:
             self.most = len(calls) // 2
         self.again.extend(calls)
 
-    def _known(self) -> set[str]:
-        """The provider's names of batches that are not the one that is looked for."""
-        return self.foreign | {batch.sent.id for batch in self.batches.values() if batch.sent.id}
+    def _known(self, sought: _Open) -> set[str]:
+        """The provider's names of batches that are surely not the one that is sought."""
+        return sought.others | {batch.sent.id for batch in self.batches.values() if batch.sent.id and batch.sure}
 
     def _look(self, batch: _Open) -> State | None:
         """What the provider says of a batch; None where it says nothing now."""
@@ -342,8 +351,8 @@ class _Session:
 
     def _disown(self, batch: _Open, id: str) -> None:
         """The results are of somebody else's batch: look on for ours, or send its calls anew."""
-        self.foreign.add(id)
-        if (found := self.sender.find(batch.sent, self._known())) is not None:
+        batch.others.add(id)
+        if (found := self.sender.find(batch.sent, self._known(batch))) is not None:
             self._named(batch, found, sure=self.desk.signs)
             return
         self.again.extend(batch.calls.values())
@@ -352,7 +361,7 @@ class _Session:
     def _named(self, batch: _Open, id: str, *, sure: bool) -> None:
         if sure:
             self.journal.name(batch.sent.own, id=id)
-        batch.sent = replace(batch.sent, id=id)
+        batch.sent, batch.sure = replace(batch.sent, id=id), sure
         self.batches[batch.sent.own] = batch
 
     def _close(self, batch: _Open, state: str) -> None:

@@ -14,6 +14,7 @@ from recuse.backends.retry import RetryPolicy
 from recuse.errors import BadRequest, Incomplete, ProviderError, TransientError, UsageError
 
 _THROTTLES = 3  # times in a row that a file is turned away before it waits for others that are at work
+_ARRIVAL = 30.0  # seconds until a batch whose sending seemed to fail is listed: a gateway gives up before its server
 _NO_BATCHES = (404, 405, 501)
 RESUME = "Run the same command again to resume; what is in a batch is not sent twice."
 
@@ -49,10 +50,11 @@ class Sender:
         """The provider's name of the batch that it made of `lines`, and whether it is surely that.
 
         After a failure it is looked for among those that the provider lists, without `known`, before it is sent again:
-        it may have arrived. `sent` is asked for what is known of it then, `alone`: no other batch is at work, so that
-        it is in vain to wait for one. Raises TurnedAway, or Incomplete where it is not known whether it arrived.
+        it may have arrived, unless the provider refused it for now. `sent` is asked for what is known of it then,
+        `alone`: no other batch is at work, so that it is in vain to wait for one. Raises TurnedAway, or Incomplete
+        where it is not known whether it arrived.
         """
-        own, throttles = sent().own, 0
+        own, throttles, doubt = sent().own, 0, False
         for tries in count(1):
             try:
                 return self.desk.send(own, lines, keep), True
@@ -65,15 +67,19 @@ class Sender:
             throttles += error.throttled
             if throttles >= _THROTTLES and not alone:
                 raise TurnedAway(error, later=True)
-            self._wait(error, tries, throttles)
-            if (found := self.find(sent(), known)) is not None:
+            doubt |= not error.throttled
+            self._wait(error, tries, throttles, least=0.0 if error.throttled else _ARRIVAL)
+            if doubt and (found := self.find(sent(), known)) is not None:
                 return found, self.desk.signs
         raise AssertionError("unreachable")
 
-    def find(self, sent: Sent, known: Collection[str]) -> str | None:
-        """The provider's name of a batch that may have arrived."""
+    def find(self, sent: Sent, known: Collection[str], *, late: bool = False) -> str | None:
+        """The provider's name of a batch that may have arrived. `late`: it may be on its way still."""
         for tries in count(1):
             try:
+                if (found := self.desk.find(sent, known)) is not None or not late:
+                    return found
+                self.pause(_ARRIVAL)
                 return self.desk.find(sent, known)
             except http.Failed as failed:
                 error = self.why(failed)
@@ -107,9 +113,9 @@ class Sender:
             ProviderError(f"{self.site.subject} refused a batch: {error}") if isinstance(error, BadRequest) else error
         )
 
-    def _wait(self, error: TransientError, tries: int, throttles: int) -> None:
-        """Until the next try. Raises Incomplete when there is to be none."""
+    def _wait(self, error: TransientError, tries: int, throttles: int, *, least: float = 0.0) -> None:
+        """Until the next try, `least` seconds or more. Raises Incomplete when there is to be none."""
         wait = self.policy.wait(error, faults=tries, throttles=throttles, row=tries, rng=self.rng)
         if wait is None:
             raise Incomplete(f"A batch could not be sent: {error}", hint=RESUME)
-        self.pause(wait)
+        self.pause(max(wait, least))

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from recuse.errors import AuthError, BadRequest, ProviderError, TransientError, UnknownModel, UsageError
+from recuse.errors import AuthError, BadRequest, Incomplete, ProviderError, TransientError, UnknownModel, UsageError
 from recuse.types import Call, Reply
 
 _KEY = re.compile(r"\b(?:sk|pk|key|gsk|xai)-[\w*.-]{6,}|(?<=Bearer )\S+")
@@ -208,11 +208,23 @@ def json_of(
 
 
 @contextmanager
+def room() -> Iterator[None]:
+    """Around work on a temporary file. Raises Incomplete where the disk has no room for it."""
+    try:
+        yield
+    except OSError as error:
+        raise Incomplete(
+            f"A temporary file cannot be written: {error.strerror}.",
+            hint="Free some space, or name another folder in TMPDIR, and run the same command again: it resumes.",
+        ) from error
+
+
+@contextmanager
 def download(
     sdk: ModuleType, opened: Callable[[], AbstractContextManager[Any]], *, site: Site, timeout: float
 ) -> Iterator[IO[bytes]]:
-    """What one request answers, whole, as a file without a name; raises what `chunks` does."""
-    with tempfile.TemporaryFile() as file:
+    """What one request answers, whole, as a file without a name; raises what `chunks` and `room` do."""
+    with room(), tempfile.TemporaryFile() as file:
         for chunk in chunks(sdk, opened, site=site, timeout=timeout):
             file.write(chunk)
         file.seek(0)
