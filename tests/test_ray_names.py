@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 import time
 from importlib import util
@@ -11,6 +12,7 @@ import pytest
 from instant import make_ask
 
 from recuse.backends import Options, open_backend, settled
+from recuse.backends.ray_replica import Replica
 from recuse.backends.ray_work import Work
 from recuse.cli import run
 from recuse.discovery.config import DiscoverConfig
@@ -82,6 +84,30 @@ def test_a_call_that_no_replica_survives_is_given_up_after_it_was_asked_alone() 
     assert not work.left()
     with pytest.raises(Incomplete, match="1 asks stayed unanswered: each was lost 3 times"):
         work.conclude()
+
+
+def test_an_engines_own_exception_travels_as_one_that_every_driver_can_make(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that cannot be made again looked like a lost replica, and each of its calls was asked three times."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("of_its_own.py").write_text(
+        "from recuse.errors import UsageError\n"
+        "class Odd(UsageError):\n"
+        "    def __init__(self, what, where):\n"
+        "        super().__init__(f'{what} at {where}')\n"
+        "def judge(messages):\n"
+        "    raise Odd('no luck', 'layer 3')\n"
+    )
+    replica = Replica("python/of_its_own:judge", Options(), str(tmp_path))
+    made = open_backend("python/of_its_own:judge")
+    ask = make_ask("a")
+    replica.feed(1, [Call("a0", ask, made.body(ask))])
+    replica.feed(1, [])
+    with pytest.raises(RuntimeError, match="Odd: no luck at layer 3") as raised:
+        list(replica.answer(1))
+    assert type(pickle.loads(pickle.dumps(raised.value))) is RuntimeError
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

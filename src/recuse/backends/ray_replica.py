@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
-from recuse import __version__
+from recuse import __version__, errors
 from recuse.backends import HEAVY, Backend, Capabilities, Options, open_backend
 from recuse.types import Ask, Call, Reply
 
+T = TypeVar("T")
 Said = tuple[int, list[Reply]]  # calls that the engine has begun since the last word, and the replies that came
 GROUPS = {"replies": 1}  # a thread of its own beside that of the actor, which hears orders in their order
 
@@ -44,7 +45,7 @@ class Replica:
 
     def facts(self) -> Facts:
         """Open the engine, where that is still to do. Raises what opening it raises."""
-        backend = self._thread.submit(self._opened).result()
+        backend = _result(self._thread.submit(self._opened))
         body = backend.body if self._name.partition("/")[0] in HEAVY else None
         return Facts(__version__, backend.versions(), backend.capabilities, body, os.uname().nodename)
 
@@ -72,7 +73,7 @@ class Replica:
             ended = None in news
             yield sum(n for n in news if isinstance(n, int)), [n for n in news if isinstance(n, Reply)]
         self._inboxes.pop(turn, None)
-        work.result()  # raises what the engine raised
+        _result(work)  # raises what the engine raised
 
     def _inbox(self, turn: int) -> SimpleQueue[list[Call]]:
         return self._inboxes.setdefault(turn, SimpleQueue())
@@ -97,3 +98,16 @@ class Replica:
         while turn > self._halted and (block := inbox.get()):
             said.put(len(block))
             yield from block
+
+
+def _result(work: Future[T]) -> T:
+    """What `work` came to. An exception of an engine's own class is raised as a RuntimeError that tells of it.
+
+    The driver may lack that class, or be unable to make one again; to Ray this looks like a replica that was lost.
+    """
+    try:
+        return work.result()
+    except Exception as error:
+        if type(error).__module__ in ("builtins", errors.__name__):
+            raise
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
