@@ -15,7 +15,7 @@ from batch_world import Asked, Batch, BatchServer
 from loopback import Answer, error
 
 from recuse.backends import batch_run, batch_send
-from recuse.errors import Incomplete, ProviderError
+from recuse.errors import Incomplete, ProviderError, UsageError
 
 CREATE = {"openai": "/batches", "anthropic": "/messages/batches"}
 
@@ -102,6 +102,18 @@ def test_two_files_of_one_size_whose_names_are_unknown_are_told_apart(
     run.session(make_asks(7))
     assert once(server, 7)
     assert run.states == ["fetched", "fetched"]
+
+
+def test_a_batch_at_another_address_is_not_taken_for_one_that_never_arrived(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dies(run, "recuse.backends.batch_run._Session._named", monkeypatch)
+    with BatchServer(said) as other:
+        with pytest.raises(UsageError, match=r"6 calls was sent to http://127\S+ and is open still.*--forget \w{16}"):
+            Run(run.folder, other, run.way).session(make_asks(7))
+        assert not other.asked
+    run.session(make_asks(7))
+    assert once(run.server, 7)
 
 
 def test_a_file_that_is_refused_for_now_is_not_taken_for_anothers_batch(tmp_path: Path, server: BatchServer) -> None:

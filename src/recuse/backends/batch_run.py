@@ -17,7 +17,7 @@ from recuse.backends.base import Options, public_address
 from recuse.backends.batch import Desk, Journal, Pack, Row, Sent, State
 from recuse.backends.batch_send import RESUME, Sender, TurnedAway
 from recuse.backends.retry import RetryPolicy
-from recuse.errors import BadRequest, Incomplete, Interrupted, ProviderError, RecuseError, TransientError
+from recuse.errors import BadRequest, Incomplete, Interrupted, ProviderError, RecuseError, TransientError, UsageError
 from recuse.types import Call, Reply
 
 _TRIES = 3  # files that one call may go into
@@ -86,6 +86,7 @@ class _Session:
     def __init__(self, own: Batching, journal: Journal, calls: Iterator[Call], found: list[Sent]) -> None:
         self.own, self.journal, self.input = own, journal, calls
         self.desk, self.site = own.desk, own.site
+        self.address = public_address(own.site.base_url) or ""
         self.sender = own.sender(self._pause)
         self.batches = {sent.own: _Open(sent, set(sent.keys), sure=sent.id is not None) for sent in found}
         self.of_key: dict[str, _Open] = {}
@@ -142,6 +143,8 @@ class _Session:
             self.own.tried = True
             if not batch.left:
                 self._close(batch, "fetched")
+            elif batch.sent.address != self.address:
+                raise self._elsewhere(batch.sent)
             elif batch.sent.id is None:
                 if (found := self.sender.find(batch.sent, self._known(batch), late=True)) is None:
                     self._close(batch, "unsent")
@@ -200,8 +203,7 @@ class _Session:
             pack.close()
 
     def _submit(self, pack: Pack) -> None:
-        address = public_address(self.site.base_url) or ""
-        sent = self.journal.intend(pack.own, pack.calls, address=address, refused=pack.refused)
+        sent = self.journal.intend(pack.own, pack.calls, address=self.address, refused=pack.refused)
         batch = _Open(sent, set(pack.calls), dict(pack.calls), running=True)
         self._tell()
 
@@ -391,6 +393,14 @@ class _Session:
             f"Stopped by the user; {self._waited_for()} at {self.site.where} go on.",
             hint="Run the same command again to fetch what came, or end them with "
             f"`recuse ledger batches {self.journal.place} --cancel`.",
+        )
+
+    def _elsewhere(self, sent: Sent) -> UsageError:
+        first, now = (address or self.site.provider for address in (sent.address, self.address))
+        return UsageError(
+            f"A batch of {sent.calls:,} calls was sent to {first} and is open still, and this run goes to {now}.",
+            hint=f"Go to {first} again, or give the batch up with `recuse ledger batches {self.journal.place} "
+            f"--forget {sent.own}`: what it holds is then asked, and paid for, again.",
         )
 
     def _gone(self, batch: _Open) -> ProviderError:
