@@ -192,6 +192,18 @@ def test_a_dry_run_says_half_the_price(capsys: pytest.CaptureFixture[str], serve
     assert server.asked == []
 
 
+def test_a_discovery_says_that_every_step_waits_for_its_own_batch(
+    capsys: pytest.CaptureFixture[str], server: BatchServer
+) -> None:
+    models = ["--judge", MODELS["openai"], "--teacher", MODELS["openai"], "--base-url", server.openai_url]
+    said = []
+    for more in ([], ["--batch"]):
+        assert run(["discover", *models, "--pairs", "demo", "--dry-run", *more]) == 0
+        said.append("every step waits for its own file, minutes to a day" in capsys.readouterr().out)
+    assert said == [False, True]
+    assert server.asked == []
+
+
 def test_a_judge_without_batches_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--judge", "fake/skill=1", "--pairs", "demo", "--batch"]) == 2
     assert "fake/skill=1 takes no batches. Leave --batch out" in capsys.readouterr().err

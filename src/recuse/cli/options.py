@@ -115,7 +115,8 @@ Batch = Annotated[
     option(
         "--batch",
         group=_COST,
-        help="Send calls in batch files, at half the price; replies may take a day. For openai/… and anthropic/….",
+        help="Send calls in batch files, at half the price. Each step of a run may then take a day. "
+        "For openai/… and anthropic/….",
     ),
 ]
 Prices = Annotated[

@@ -29,6 +29,11 @@ _NOTE = (
     "upper guesses: every round as full as it may be, every answer a mistake, every candidate through all of "
     f"validation, and {TRIES} requests for every rewrite"
 )
+# Measured on 400 pairs of RewardBench with made-up models: ten before the first round, five and more in each.
+_IN_BATCHES = (
+    "In batches every step waits for its own file, minutes to a day, and a discovery takes them one after the other: "
+    "ten before the first round, five or more in each round, more for each candidate."
+)
 
 
 def estimate(
@@ -72,6 +77,7 @@ def estimate(
     blocks, groups = _blocks(plan), s.groups("validation")
     return {
         **found,
+        "batches": c.judge.options.batch or c.teacher_options.batch,
         "validation_groups": groups,
         "validation_blocks": blocks,
         "detectable_effect": detectable(groups // blocks, design=_design(plan, candidates)),
@@ -176,6 +182,8 @@ def told(said: Mapping[str, Any]) -> str:
             f"{role}: at most about {part['calls']:,} calls, {part['tokens_in']:,} tokens in and "
             f"{part['tokens_out']:,} out{cost}{_time(part)}"
         )
+    if said["batches"]:
+        lines.append(_IN_BATCHES)
     least, wanted = said["detectable_effect"], said["groups_for"]
     finds = "no effect at all" if least is None else f"effects from {least:.3f} on, nine times in ten"
     blocks = f" in {said['validation_blocks']} blocks, by e-LOND," if said["validation_blocks"] > 1 else ""
