@@ -149,6 +149,23 @@ def test_a_finished_batch_without_any_results_is_not_sent_again(tmp_path: Path, 
     assert once(server, 7)
 
 
+def test_results_without_the_names_of_their_requests_end_the_run_and_nothing_is_sent_again(run: Run) -> None:
+    """A file after the other was sent and paid for, for ever."""
+    results = run.server._results
+
+    def renamed(batch: Batch) -> tuple[bytes, bytes]:
+        lines = [f'{{"custom_id": "request-{i}", "result": {{"type": "expired"}}}}' for i in range(len(batch.requests))]
+        return "\n".join(lines).replace('"result": {', '"error": {"code": "batch_expired"}, "result": {').encode(), b""
+
+    run.server._results = renamed  # type: ignore[method-assign]
+    with pytest.raises(ProviderError, match=r"batch_0 at .* bear none of the names that its 6 requests .*--forget"):
+        run.session(make_asks(7))
+    assert run.states == ["sent"]
+    run.server._results = results  # type: ignore[method-assign]
+    run.session(make_asks(7))
+    assert once(run.server, 7)
+
+
 def test_results_that_cannot_be_had_are_asked_for_with_a_pause_each_time(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

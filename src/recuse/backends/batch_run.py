@@ -302,6 +302,8 @@ class _Session:
             return
         self.silent, self.held = 0, False
         if foreign and not ours:
+            if batch.sure:
+                raise self._not_ours(batch)
             self._disown(batch, state.id)
             return
         if unread and batch.calls and batch.reads < _READS:
@@ -401,6 +403,14 @@ class _Session:
             f"A batch of {sent.calls:,} calls was sent to {first} and is open still, and this run goes to {now}.",
             hint=f"Go to {first} again, or give the batch up with `recuse ledger batches {self.journal.place} "
             f"--forget {sent.own}`: what it holds is then asked, and paid for, again.",
+        )
+
+    def _not_ours(self, batch: _Open) -> ProviderError:
+        return ProviderError(
+            f"The results of the batch {batch.sent.id} at {self.site.where} bear none of the names that its "
+            f"{batch.sent.calls:,} requests were sent with, so nobody can tell which answers which.",
+            hint="Leave --batch out there, and give it up with "
+            f"`recuse ledger batches {self.journal.place} --forget {batch.sent.own}`.",
         )
 
     def _gone(self, batch: _Open) -> ProviderError:
