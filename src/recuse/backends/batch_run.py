@@ -9,15 +9,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from threading import Event
 
 from recuse.backends import http
 from recuse.backends.base import Options, public_address
 from recuse.backends.batch import Desk, Journal, Pack, Row, Sent, State
 from recuse.backends.batch_send import RESUME, Sender, TurnedAway
+from recuse.backends.batch_words import Words, counted
 from recuse.backends.retry import RetryPolicy
-from recuse.errors import BadRequest, Incomplete, Interrupted, ProviderError, RecuseError, TransientError, UsageError
+from recuse.errors import BadRequest, Incomplete, RecuseError, TransientError
 from recuse.types import Call, Reply
 
 _TRIES = 3  # files that one call may go into
@@ -144,7 +144,7 @@ class _Session:
             if not batch.left:
                 self._close(batch, "fetched")
             elif batch.sent.address != self.address:
-                raise self._elsewhere(batch.sent)
+                raise self._words().elsewhere(batch.sent, self.address)
             elif batch.sent.id is None:
                 if (found := self.sender.find(batch.sent, self._known(batch), late=True)) is None:
                     self._close(batch, "unsent")
@@ -192,7 +192,7 @@ class _Session:
 
     def _send(self, pack: Pack) -> None:
         if self.own.stop.is_set():
-            raise self._stopped()
+            raise self._words().stopped()
         if pack.refused != self.own.settings.refused:  # learned while it was filled
             stale, pack = pack, self._empty()
             self.again.extend([call for call in stale.calls.values() if not pack.add(call)])
@@ -252,19 +252,18 @@ class _Session:
     def _fault(self, fault: http.Failed | TransientError, batch: _Open) -> None:
         """Go on after a fault while waiting, or raise what it means."""
         if isinstance(fault, http.Failed) and fault.status == 404:
-            raise self._gone(batch)
+            raise self._words().gone(batch.sent)
         error = http.translate(fault, self.site) if isinstance(fault, http.Failed) else fault
         if not isinstance(error, TransientError):
             raise error
         self.silent += 1
         if self.silent >= _SILENT:
-            said = f"{self._waited_for()} at {self.site.where}, which does not answer: {error}"
-            raise Incomplete(said, hint=RESUME)
+            raise self._words().silent(error)
 
     def _land(self, batch: _Open, state: State) -> Iterator[Reply]:
         """Read a batch that ended, close it, and see that its calls without a reply are asked again."""
         if state.lost:
-            raise self._gone(batch)
+            raise self._words().gone(batch.sent)
         if state.refused is not None:
             # OpenAI limits the tokens that may be under way at once, and says so after it has taken the file.
             self._turned_away(
@@ -303,7 +302,7 @@ class _Session:
         self.silent, self.held = 0, False
         if foreign and not ours:
             if batch.sure:
-                raise self._not_ours(batch)
+                raise self._words().not_ours(batch.sent)
             self._disown(batch, state.id)
             return
         if unread and batch.calls and batch.reads < _READS:
@@ -377,52 +376,12 @@ class _Session:
     def _pause(self, seconds: float) -> None:
         self._tell()
         if self.own.stop.wait(seconds):
-            raise self._stopped()
+            raise self._words().stopped()
 
     def _tell(self) -> None:
-        self.own.progress = f"waiting for {_counted(len(self._waiting()))}" if self._waiting() else "sending a batch"
+        self.own.progress = f"waiting for {counted(len(self._waiting()))}" if self._waiting() else "sending a batch"
         self.own.tell()
 
-    def _waited_for(self) -> str:
+    def _words(self) -> Words:
         waiting = self._waiting()
-        calls = sum(len(batch.calls) for batch in waiting)
-        return f"{_counted(len(waiting))} with {calls:,} calls"
-
-    def _stopped(self) -> Interrupted:
-        if not self._waiting():
-            return Interrupted("Stopped by the user.", hint=RESUME)
-        return Interrupted(
-            f"Stopped by the user; {self._waited_for()} at {self.site.where} go on.",
-            hint="Run the same command again to fetch what came, or end them with "
-            f"`recuse ledger batches {self.journal.place} --cancel`.",
-        )
-
-    def _elsewhere(self, sent: Sent) -> UsageError:
-        first, now = (address or self.site.provider for address in (sent.address, self.address))
-        return UsageError(
-            f"A batch of {sent.calls:,} calls was sent to {first} and is open still, and this run goes to {now}.",
-            hint=f"Go to {first} again, or give the batch up with `recuse ledger batches {self.journal.place} "
-            f"--forget {sent.own}`: what it holds is then asked, and paid for, again.",
-        )
-
-    def _not_ours(self, batch: _Open) -> ProviderError:
-        return ProviderError(
-            f"The results of the batch {batch.sent.id} at {self.site.where} bear none of the names that its "
-            f"{batch.sent.calls:,} requests were sent with, so nobody can tell which answers which.",
-            hint="Leave --batch out there, and give it up with "
-            f"`recuse ledger batches {self.journal.place} --forget {batch.sent.own}`.",
-        )
-
-    def _gone(self, batch: _Open) -> ProviderError:
-        sent = batch.sent
-        day = datetime.fromtimestamp(sent.at, UTC).date()
-        return ProviderError(
-            f"{self.site.subject} does not know the batch {sent.id}, or no longer has its results ({sent.calls:,} "
-            f"calls, sent on {day}): it was deleted, is too old, or belongs to another key.",
-            hint=f"Set the key that it was sent with, or give it up with `recuse ledger batches {self.journal.place} "
-            f"--forget {sent.own}`: what it holds is then asked, and paid for, again.",
-        )
-
-
-def _counted(batches: int) -> str:
-    return "1 batch" if batches == 1 else f"{batches:,} batches"
+        return Words(self.site, self.journal.place, len(waiting), sum(len(batch.calls) for batch in waiting))
