@@ -9,8 +9,10 @@ import pytest
 from test_audits_by_hand import table
 
 from recuse.audits import GATEABLE, measure_all
+from recuse.audits.measure import Measure
 from recuse.errors import InputError
 from recuse.gate import Gate, check_gate, decide, load_gate
+from recuse.types import Finding
 
 
 def gate(**primary: dict[str, float]) -> Gate:
@@ -179,3 +181,18 @@ def test_the_quoted_number_of_pairs_decides_about_four_times_in_five() -> None:
         wrong = int(rng.binomial(quoted, 9 / 60))
         fits += decide(measure_all(table(_rows(quoted - wrong, wrong))), made).outcome == "fit"
     assert 0.70 <= fits / 300 <= 0.90
+
+
+def test_fit_does_not_hide_a_proven_bias_that_no_tolerance_covers() -> None:
+    def effect(status: str) -> Measure:
+        found = Finding("bias.x.effect", "X: error added", 0.475, (0.3345, 0.5948), n=40, details={"status": status})
+        return Measure(found)
+
+    made, base = gate(accuracy__error_rate={"max": 0.09}), measure_all(table(_rows(40, 0)))
+    proven, unproven = (decide([*base, effect(status)], made) for status in ("accepted", "rejected"))
+    assert proven.outcome == unproven.outcome == "fit"
+    assert proven.headline == (
+        "FIT: all 1 primaries lie inside their tolerances; "
+        "proven, with no tolerance: bias.x.effect 0.475 [0.335, 0.595]."
+    )
+    assert unproven.headline == "FIT: all 1 primaries lie inside their tolerances."

@@ -110,7 +110,8 @@ def decide(measures: Sequence[Measure], gate: Gate) -> Decided:
         outcome = "recuse"
     elif all(o == "fit" for o in outcomes):
         outcome = "fit"
-    return Decided(outcome, _headline(outcome, deciding), tuple(findings))
+    beside = [f for f in findings if f.id not in gate.primary and f.details.get("status") == "accepted"]
+    return Decided(outcome, _headline(outcome, deciding, beside), tuple(findings))
 
 
 def _beyond(measure: Measure, tolerance: Tolerance) -> float:
@@ -191,10 +192,12 @@ def _z(level: float) -> float:
     return NormalDist().inv_cdf((1.0 + level) / 2.0)
 
 
-def _headline(outcome: Decision, primaries: Sequence[Finding]) -> str:
-    """What decided it, in one line."""
+def _headline(outcome: Decision, primaries: Sequence[Finding], beside: Sequence[Finding]) -> str:
+    """What decided it, in one line. `beside`: proven biases without a tolerance, of which a "fit" says nothing."""
     if outcome == "fit":
-        return f"FIT: all {len(primaries)} primaries lie inside their tolerances."
+        inside = f"FIT: all {len(primaries)} primaries lie inside their tolerances"
+        proven = [f"{f.id} {f.estimate:.3f}{_limits(f)}" for f in beside]
+        return f"{inside}; proven, with no tolerance: {', '.join(proven)}." if proven else f"{inside}."
     said = [_say(f) for f in primaries if f.outcome == outcome]
     return f"{outcome.upper()}: {'; '.join(said)}."
 
@@ -206,9 +209,11 @@ def _say(finding: Finding) -> str:
         return f"{finding.id} was not measured ({finding.reason})"
     low, high = finding.tolerance or (None, None)
     band = f"at most {high:g}" if low is None else f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
-    text = (
-        f"{finding.id} {finding.estimate:.3f} [{finding.interval[0]:.3f}, {finding.interval[1]:.3f}], tolerance {band}"
-    )
+    text = f"{finding.id} {finding.estimate:.3f}{_limits(finding)}, tolerance {band}"
     if finding.outcome != "inconclusive":
         return text
     return f"{text}: {finding.details['why_undecided']}"
+
+
+def _limits(finding: Finding) -> str:
+    return f" [{finding.interval[0]:.3f}, {finding.interval[1]:.3f}]" if finding.interval else ""
