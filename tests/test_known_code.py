@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from recuse.cli import run
-from recuse.examine import audit
+from recuse.examine import audit, run_audit
+from recuse.plan import AuditConfig, plan_audit
 from recuse.report.result import AuditResult
 
 JUDGE = "fake/skill=0.8,seed=3"
@@ -85,3 +86,11 @@ def test_running_code_is_an_option_of_its_own_and_says_so(tmp_path: Path, capsys
     for command in ("audit", "discover"):
         assert run([command, "--help"]) == 0
         assert "Model output is then executed" in " ".join(capsys.readouterr().out.replace("\u2502", " ").split())
+
+
+def test_the_progress_never_passes_its_total(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    config = AuditConfig(JUDGE, source(tmp_path, code=0, prose=6), out=tmp_path / "run", biases=("authority",), shams=5)
+    run_audit(plan_audit(config), watch=lambda spend, total: told.append((spend.done, total)))
+    assert all(done <= total for done, total in told)
+    assert told[-1][0] == told[-1][1]

@@ -53,7 +53,7 @@ def run_audit(
 
     def kept(so_far: Spend) -> None:
         run.kept = True
-        watch(so_far, total)
+        watch(so_far, max(total, so_far.done))  # the library looks its untouched answers up again, beside the plan
 
     with RunFolder(config.out or default_folder("audit", config.judge, settings), settings) as run:
         with closing(Ledger(run.path / "ledger.sqlite", judge=config.judge)) as ledger, _cache(config) as cache:
