@@ -150,3 +150,15 @@ def test_what_cannot_be_compared_is_one_sentence_and_exit_2(
     assert code == 2
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_labels_by_text_are_told_that_runs_keep_no_texts(
+    folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same file serves `recuse audit --human`, which has the texts."""
+    path = tmp_path / "texts.jsonl"
+    path.write_text(json.dumps({"prompt": "q", "chosen": "a", "rejected": "b", "label": "chosen"}) + "\n")
+    assert run(["calibrate", "panel", *map(str, folders), "--human", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "pair ids, since runs keep no texts" in said
+    assert "--key" in said

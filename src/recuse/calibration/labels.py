@@ -317,11 +317,16 @@ class _Join:
             return cls(path, "pair", *_unique((k.pair, k) for k in known))
         question = next((name for name in _PROMPTS if name in names), None)
         answers = next((two for two in _ANSWERS if names.issuperset(two)), None)
-        if question is None or answers is None or all(k.content is None for k in known):
+        if question is None or answers is None:
             raise UsageError(
                 f"{path}: how do labels find their pairs?",
                 hint="Name a column that both files have (--key), or give the question and both answers in columns "
                 "prompt, a and b.",
+            )
+        if all(k.content is None for k in known):
+            raise UsageError(
+                f"{path}: labels find the pairs of finished runs by pair ids, since runs keep no texts.",
+                hint="Name the column of pair ids (--key), or give --human to the audits, which keep the labels.",
             )
         found, twice = _unique((k.content[0] if k.content else None, k) for k in known)
         return cls(path, None, found, twice, (question, *answers))
