@@ -206,3 +206,10 @@ def test_the_very_same_verdicts_never_win() -> None:
     assert found.winner is None
     assert found.verdicts[0].p == 1.0
     assert [c.outcome for c in found.verdicts[0].cells] == ["not worse"] * 3
+
+
+def test_what_keeps_a_variant_from_winning_is_told_with_its_interval() -> None:
+    found = decided([cell(ERROR, -0.01, better=0.9, not_worse=0.0), cell(FAILURES, 0.04, better=1.0, not_worse=0.9)])
+    error, failures = found.verdicts[0].why
+    assert error == f"{ERROR} is not proven to be better (difference -0.010 [-0.030, +0.010])"
+    assert "(difference +0.040 [+0.020, +0.060])" in failures

@@ -148,13 +148,18 @@ def _against(cells: Sequence[Cell], rule: Variants) -> list[str]:
         elif cell.outcome == "turned":
             said.append(f"{id} is {c.own.estimate:.3f} now: it punishes what the present judge rewards")
         elif id == rule.primary and cell.outcome != "better":
-            said.append(f"{id} is not proven to be better (difference {c.finding.estimate:+.3f})")
+            said.append(f"{id} is not proven to be better ({_difference(c)})")
         elif id != rule.primary and cell.outcome == "worse":
-            said.append(f"{id} is worse (difference {c.finding.estimate:+.3f})")
+            said.append(f"{id} is worse ({_difference(c)})")
         elif id != rule.primary and cell.outcome == "unclear":
             more = f"; about {cell.groups_needed:,} groups would show it" if cell.groups_needed else ""
-            said.append(f"{id} may be worse by {c.margin:g} or more (difference {c.finding.estimate:+.3f}){more}")
+            said.append(f"{id} may be worse by {c.margin:g} or more ({_difference(c)}){more}")
     return said
+
+
+def _difference(c: Compared) -> str:
+    interval = f" [{c.finding.interval[0]:+.3f}, {c.finding.interval[1]:+.3f}]" if c.finding.interval else ""
+    return f"difference {c.finding.estimate:+.3f}{interval}"
 
 
 def _too_dear(ratio: float | None, most: float | None) -> list[str]:
@@ -173,12 +178,11 @@ def _headline(verdicts: Sequence[Verdict], best: Verdict | None, rule: Variants)
     if best is not None:
         cell = best.cell(rule.primary)
         c, others = cell.compared, sum(v.wins for v in verdicts) - 1
-        interval = f" [{c.finding.interval[0]:+.3f}, {c.finding.interval[1]:+.3f}]" if c.finding.interval else ""
         rest = sum(x.compared.measure.better != "neither" for x in best.cells) - 1
         more = f" {others} more would do as well; which of them is best was not tested." if others else ""
         return (
             f"{best.id} wins: {rule.primary} {c.own.estimate:.3f} instead of {c.base.estimate:.3f} "
-            f"(difference {c.finding.estimate:+.3f}{interval}), and it is not worse in {rest} other measures.{more}"
+            f"({_difference(c)}), and it is not worse in {rest} other measures.{more}"
         )
     better = [v.id for v in verdicts if v.cell(rule.primary).outcome == "better"]
     tried = f"{len(verdicts)} variant{'s' * (len(verdicts) != 1)}"
