@@ -57,6 +57,7 @@ def test_a_bare_machine_is_reported_and_the_exit_code_is_0(
     said = capsys.readouterr().out
     assert "none: neither torch nor nvidia-smi reports a GPU" in said
     assert said.count(": missing") == len(PACKAGES)
+    assert "Not installed or not working here: hf, vllm." in said
 
 
 def test_a_key_is_said_to_be_set_and_no_part_of_it_is_shown(
@@ -162,7 +163,7 @@ def test_a_hub_name_without_files_is_a_guess_for_another_machine() -> None:
     ("name", "fits", "said"),
     [
         ("gpt-4o-mini", "unknown", "no provider/model"),
-        ("nobody/gpt-4o-mini", "unknown", "no provider/model"),
+        ("nobody/gpt-4o-mini", "unknown", "no provider/model. Write one of: openai/…, anthropic/…, vllm/…"),
         ("vllm/nobody/unnamed", "unknown", "no size in its name"),
         ("llamacpp/no-such.gguf", "unknown", "no size in its name"),
         ("openai/gpt-4o-mini", "elsewhere", "OPENAI_API_KEY is not set"),

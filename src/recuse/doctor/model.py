@@ -31,7 +31,8 @@ def examine_model(
         inner, options = settled(name, options)
         provider, slash, model = inner.partition("/")
         if not slash or not model or provider not in PROVIDERS:
-            return found | {"said": "This is no provider/model: see `recuse audit --help`."}
+            known = ", ".join(f"{p}/…" for p in PROVIDERS)
+            return found | {"said": f"This is no provider/model. Write one of: {known}."}
         if provider not in HEAVY:
             return found | {"fits": "elsewhere", "said": _elsewhere(provider)}
         size = size_of(fit.located(inner))

@@ -147,7 +147,9 @@ def _smoke(row: Mapping[str, Any]) -> str:
 def _queue(row: Mapping[str, Any]) -> list[str]:
     paces, number = row["paces"], row["vllm_pays_from"]
     basis = (
-        "measured here" if row["measured"] else "assumed: a small model on two cores; --smoke with a folder measures"
+        "measured here"
+        if row["measured"]
+        else "assumed: a small model on two cores; --smoke with --judge vllm/FOLDER measures where both work"
     )
     numbers = ", ".join(f"{name} {p['start']:.0f} s to start and {p['call']:.2f} s a call" for name, p in paces.items())
     pays = "vllm pays at no number of calls" if number is None else f"vllm pays from {number:,} calls on"
@@ -155,6 +157,8 @@ def _queue(row: Mapping[str, Any]) -> list[str]:
     if row["calls"] is not None:
         times = ", ".join(f"{name} {seconds / 60:,.1f} minutes" for name, seconds in row["seconds"].items())
         lines.append(f"  {row['calls']:,} calls: {row['engine']}/… ({times})")
+    if absent := [name for name in paces if name not in row["installed"]]:
+        lines.append(f"  Not installed or not working here: {', '.join(absent)}.")
     return [
         *lines,
         "  Replies of two engines differ, so choose before a run: recuse never changes an engine by itself.",
