@@ -12,7 +12,8 @@ import pytest
 from instant import make_ask
 
 from recuse.backends import Options, open_backend, settled
-from recuse.backends.ray_replica import Replica
+from recuse.backends.ray import _differences
+from recuse.backends.ray_replica import Facts, Replica
 from recuse.backends.ray_work import Work
 from recuse.cli import run
 from recuse.discovery.config import DiscoverConfig
@@ -108,6 +109,24 @@ def test_an_engines_own_exception_travels_as_one_that_every_driver_can_make(
     with pytest.raises(RuntimeError, match="Odd: no luck at layer 3") as raised:
         list(replica.answer(1))
     assert type(pickle.loads(pickle.dumps(raised.value))) is RuntimeError
+
+
+def test_a_replica_whose_environment_names_another_server_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise its calls would be answered by another model, in silence."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef")
+
+    def facts(address: str | None, base_url: str | None = None) -> Facts:
+        monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+        if address:
+            monkeypatch.setenv("OPENAI_BASE_URL", address)
+        return Replica("openai/m", Options(base_url=base_url), ".").facts()
+
+    here, there = facts("http://user:word@127.0.0.1:8000/v1"), facts(None)
+    assert _differences(here, there).startswith("OPENAI_BASE_URL missing on ")
+    assert _differences(here, there).endswith(" http://127.0.0.1:8000/v1 elsewhere")
+    assert not _differences(here, facts("http://127.0.0.1:8000/v1"))
+    url = "http://127.0.0.1:8000/v1"
+    assert not _differences(facts("http://127.0.0.1:9000/v1", base_url=url), facts(None, base_url=url))
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

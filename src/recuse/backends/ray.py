@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 from recuse import __version__
 from recuse.backends import HEAVY, Backend, Options, open_backend
 from recuse.backends.ray_cluster import Cluster, connect
-from recuse.backends.ray_replica import GROUPS, Facts, Replica
+from recuse.backends.ray_replica import GROUPS, Facts, Replica, address_of
 from recuse.backends.ray_work import Work
 from recuse.errors import Incomplete, ProviderError, RecuseError, UsageError
 from recuse.types import Ask, Call, Reply
@@ -53,7 +53,7 @@ def open(model: str, options: Options) -> RayBackend:
         if own is not None:
             own.close()
         raise
-    backend = RayBackend(model, cluster, own)
+    backend = RayBackend(model, cluster, own, address=address_of(model, inner))
     try:
         backend.start(inner, fewest=fewest, most=most)
     except BaseException:
@@ -84,12 +84,12 @@ class _Seat:
 class RayBackend:
     """See `Backend` for the contract of each method. Used from one thread, one `generate` at a time."""
 
-    def __init__(self, model: str, cluster: Cluster, own: Backend | None) -> None:
+    def __init__(self, model: str, cluster: Cluster, own: Backend | None, *, address: Mapping[str, str]) -> None:
         self.name = model
         self._cluster, self._ray, self._own = cluster, cluster.ray, own
         self._facts: Facts | None = None  # of all replicas
         if own is not None:
-            self._facts = Facts(__version__, own.versions(), own.capabilities, own.body, "here")
+            self._facts = Facts(__version__, own.versions(), own.capabilities, own.body, "here", address)
         self._seats: list[_Seat] = []
         self._turn = 0
         self._lost = 0  # how often a replica was lost
@@ -270,7 +270,7 @@ class RayBackend:
             said = " ".join(str(error).split())[:300]
             return self._dismiss(seat, ProviderError(f"A replica of {self.name} does not come up: {said}"))
         if differs := _differences(self._facts, facts):
-            hint = "Install the same packages and weights on every machine."
+            hint = "Install the same packages and weights, and set the same addresses, on every machine."
             return self._dismiss(seat, ProviderError(f"The replicas of {self.name} differ: {differs}.", hint=hint))
         self._facts = self._facts or facts
         seat.starting = None
@@ -307,7 +307,7 @@ def _differences(known: Facts | None, found: Facts) -> str:
     """What of a replica is not as it is in the others; empty where all is."""
     if known is None:
         return ""
-    ours, theirs = ({"recuse": f.recuse, **f.versions} for f in (known, found))
+    ours, theirs = ({"recuse": f.recuse, **f.versions, **f.address} for f in (known, found))
     return "; ".join(
         f"{name} {theirs.get(name, 'missing')} on {found.host}, {ours.get(name, 'missing')} elsewhere"
         for name in sorted(ours.keys() | theirs.keys())

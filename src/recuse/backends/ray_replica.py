@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from recuse import __version__, errors
 from recuse.backends import HEAVY, Backend, Capabilities, Options, open_backend
+from recuse.backends.base import public_address
 from recuse.types import Ask, Call, Reply
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ class Facts:
     capabilities: Capabilities
     body: Callable[[Ask], dict[str, Any]] | None  # None: the driver has the backend open itself
     host: str
+    address: Mapping[str, str]  # where its calls go, as `address_of` says
 
 
 class Replica:
@@ -46,8 +48,9 @@ class Replica:
     def facts(self) -> Facts:
         """Open the engine, where that is still to do. Raises what opening it raises."""
         backend = _result(self._thread.submit(self._opened))
+        address = address_of(self._name, self._options)
         body = backend.body if self._name.partition("/")[0] in HEAVY else None
-        return Facts(__version__, backend.versions(), backend.capabilities, body, os.uname().nodename)
+        return Facts(__version__, backend.versions(), backend.capabilities, body, os.uname().nodename, address)
 
     def feed(self, turn: int, block: list[Call]) -> None:
         """Queue calls for a turn; an empty block says that there are no more."""
@@ -98,6 +101,14 @@ class Replica:
         while turn > self._halted and (block := inbox.get()):
             said.put(len(block))
             yield from block
+
+
+def address_of(name: str, options: Options) -> dict[str, str]:
+    """The address that this machine's environment gives for a provider, by its variable; what was asked for goes first,
+    and is the same everywhere."""
+    variable = f"{name.partition('/')[0].upper()}_BASE_URL"
+    given = None if options.base_url else public_address(os.environ.get(variable))
+    return {variable: given} if given else {}
 
 
 def _result(work: Future[T]) -> T:
