@@ -179,3 +179,12 @@ def test_hostile_text_is_only_text_to_a_markdown_parser(name: str) -> None:
         return [node.type for node in nodes if node.type not in {"text", "text_special", "inline", "code_inline"}]
 
     assert parsed(probed_markdown(hostile(HOSTILE[name]))) == parsed(probed_markdown(hostile("harmless")))
+
+
+def test_shares_of_decisions_have_an_axis_from_0_to_1_and_gaps_one_around_0() -> None:
+    page = probed_html(replace(EXAMPLE, tables={name: [] for name in EXAMPLE.tables}))
+    plots = dict(re.findall(r"<h2[^>]*>([^<]+)</h2>.*?(<svg.*?</svg>)", page, re.DOTALL))
+    shares, gaps = plots["Decisions that change with the group, and noise"], plots["Gaps"]
+    assert ">0.25<" in shares
+    assert 'class="zero"' not in shares
+    assert 'class="zero"' in gaps

@@ -36,7 +36,9 @@ def _family(heading: str, findings: Sequence[Finding], name: str, level: float) 
     rows = findings_table(heading, findings, level)
     if findings[0].id.startswith("probe.names:"):  # no intervals to see
         return section(heading, name, rows)
-    plot = svg.forest(findings, name=f"{name}-plot", title=heading, scale=svg.effect_scale(findings))
+    shares = findings[0].id.startswith(("probe.flip_rate:", "probe.noise:"))
+    scale = None if shares else svg.effect_scale(findings)
+    plot = svg.forest(findings, name=f"{name}-plot", title=heading, scale=scale)
     legend = f"Mark: estimate. Bar: {text.intervals(level)}. Thin line: limits over all completions of missing values."
     return section(heading, name, f"{figure(plot, legend)}\n{rows}")
 
