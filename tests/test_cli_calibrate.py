@@ -162,3 +162,8 @@ def test_labels_by_text_are_told_that_runs_keep_no_texts(
     said = capsys.readouterr().err
     assert "pair ids, since runs keep no texts" in said
     assert "--key" in said
+
+
+def test_a_usage_error_points_to_the_help_of_its_own_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["calibrate", "compare", "old"]) == 2
+    assert capsys.readouterr().err == "recuse: Missing argument 'RUN_NEW'. See recuse calibrate compare --help.\n"

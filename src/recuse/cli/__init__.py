@@ -87,7 +87,8 @@ def run(arguments: list[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: whatever it is, say it and exit with 70
         if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # click's usage errors
             if message := str(error.format_message()).strip():  # empty where click has shown the help instead
-                _say(f"recuse: {message.rstrip('.')}. See recuse --help.")
+                command = getattr(getattr(error, "ctx", None), "command_path", "recuse")
+                _say(f"recuse: {message.rstrip('.')}. See {command} --help.")
             return 2
         return _internal(error)
     return code if isinstance(code, int) else 0
