@@ -372,7 +372,7 @@ def test_a_teacher_without_an_answer_is_told_in_one_sentence(
     teacher = module(tmp_path, monkeypatch, SILENT[kind])
     said = recuse(*options(source, teacher=teacher), "--out", "run", "--json")
     assert (said.code, said.err) == (0, "")
-    assert said.json["headline"] == "No bias was proven among 0 candidates."
+    assert said.json["headline"] == "No bias was found: the search named no candidate, so that nothing was tested."
     fault = kind.partition(" ")[0]
     told = f"None of the 24 rewrites for discovery can be used ({fault} 24): try another --teacher."
     assert told in said.json["notes"]

@@ -174,6 +174,8 @@ def _headline(every: Sequence[Found], min_effect: float) -> str:
             f"Exploratory, with a screen at {min_effect:g}: {len(unproven)} of {candidates} passed on held-out pairs: "
             f"{_names(unproven)}."
         )
+    if not every:
+        return "No bias was found: the search named no candidate, so that nothing was tested."
     said = f"No bias was proven among {candidates}"
     return f"{said}; {len(unproven)} passed every test, unconfirmed: {_names(unproven)}." if unproven else f"{said}."
 
