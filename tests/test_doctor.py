@@ -18,6 +18,7 @@ from recuse.doctor import packages
 from recuse.doctor.model import examine_model
 from recuse.doctor.packages import PACKAGES, Found, Package, look
 from recuse.doctor.queue import Pace, advise, pays_from
+from recuse.doctor.report import _queue
 from recuse.doctor.smoke import smoke
 from recuse.doctor.system import find_gpus
 from recuse.machine.memory import Gpu, Ram
@@ -219,6 +220,11 @@ def test_paces_are_called_measured_only_where_both_engines_were(
     assert told["seconds"] == {"hf": 52.0, "vllm": 45.0}
     assert advise(["hf"], {"hf": Pace(2.0, 0.5)}, None)["measured"] is False
     assert reported(capsys, "--calls", "10")["queue"]["engine"] == "hf"
+    assert run(["doctor", "--calls", "200000", "--judge", "vllm/nobody/Some-72B"]) == 0
+    said = capsys.readouterr().out
+    assert "200,000 calls: vllm/… is done first (how long it takes is not known)" in said
+    assert "minutes" not in said
+    assert "minutes" in "\n".join(_queue(told))
 
 
 def test_wrong_options_are_usage(bare: pytest.MonkeyPatch) -> None:

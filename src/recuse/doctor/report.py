@@ -155,8 +155,10 @@ def _queue(row: Mapping[str, Any]) -> list[str]:
     pays = "vllm pays at no number of calls" if number is None else f"vllm pays from {number:,} calls on"
     lines = [f"  {pays} ({basis}: {numbers})"]
     if row["calls"] is not None:
+        # Assumed paces order the two engines; as hours they would be wrong for another model, and far off on a GPU.
         times = ", ".join(f"{name} {seconds / 60:,.1f} minutes" for name, seconds in row["seconds"].items())
-        lines.append(f"  {row['calls']:,} calls: {row['engine']}/… ({times})")
+        took = times if row["measured"] else "how long it takes is not known"
+        lines.append(f"  {row['calls']:,} calls: {row['engine']}/… is done first ({took})")
     if absent := [name for name in paces if name not in row["installed"]]:
         lines.append(f"  Not installed or not working here: {', '.join(absent)}.")
     return [
