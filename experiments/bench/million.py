@@ -51,7 +51,7 @@ class Owned(threading.Thread):
             time.sleep(0.05)
 
 
-def measure(name: str, source: str, out: str, calls: int, *, stop_after: int | None) -> None:
+def measure(name: str, source: str, out: str, *, stop_after: int | None) -> None:
     from recuse.errors import Interrupted
     from recuse.examine import run_audit
     from recuse.judge import Spend
@@ -59,8 +59,11 @@ def measure(name: str, source: str, out: str, calls: int, *, stop_after: int | N
 
     owned, stop = Owned(), threading.Event()
     first: list[float] = []  # when the first call of this process was answered, when the last one was
+    done = 0
 
     def watch(spend: Spend, total: int) -> None:
+        nonlocal done
+        done = spend.done
         if spend.calls == 1 and not first:
             first.append(time.perf_counter() - started)
         if spend.done == total:
@@ -80,7 +83,7 @@ def measure(name: str, source: str, out: str, calls: int, *, stop_after: int | N
     size = (Path(out) / "ledger.sqlite").stat().st_size / 2**20
     asked = f", {result.usage['calls']:,} calls and {result.usage['from_ledger']:,} from the ledger" if result else ""
     print(
-        f"{name}: {wall:.0f} s, {cpu:.0f} s of CPU ({1e6 * cpu / calls:.0f} µs a judgement){asked}; pairs loaded after "
+        f"{name}: {wall:.0f} s, {cpu:.0f} s of CPU ({1e6 * cpu / done:.0f} µs a judgement){asked}; pairs loaded after "
         f"{loaded:.0f} s, first and last reply after {', '.join(f'{t:.0f} s' for t in first) or 'none'}; "
         f"owned {owned.most:.0f} MiB, peak {peak:.0f} MiB, ledger {size:.0f} MiB",
         flush=True,
@@ -89,8 +92,8 @@ def measure(name: str, source: str, out: str, calls: int, *, stop_after: int | N
 
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
-        name, source, out, pairs, after = sys.argv[2:]
-        measure(name, source, out, 2 * int(pairs), stop_after=int(after) or None)
+        name, source, out, after = sys.argv[2:]
+        measure(name, source, out, stop_after=int(after) or None)
         return
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 500_000
     with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +101,7 @@ def main() -> None:
         write(source, pairs)
         runs = (("fresh", "whole", 0), ("finished", "whole", 0), ("stopped", "half", pairs), ("resumed", "half", 0))
         for name, out, after in runs:
-            command = [sys.executable, __file__, "--one", name, str(source), f"{folder}/{out}", str(pairs), str(after)]
+            command = [sys.executable, __file__, "--one", name, str(source), f"{folder}/{out}", str(after)]
             subprocess.run(command, check=True)
 
 
