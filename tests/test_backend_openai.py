@@ -6,6 +6,7 @@ import json
 import math
 import socket
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from recuse.backends import open_backend
 from recuse.backends.base import Backend, Options
 from recuse.backends.openai import first_logprobs
 from recuse.errors import AuthError, Incomplete, ProviderError, RecuseError, UnknownModel
+from recuse.plan import AuditConfig, plan_audit
 from recuse.types import Ask, Call, Message, Reply, Sampling
 
 KEY = "sk-test-0123456789abcdef"
@@ -304,3 +306,23 @@ def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
             list(backend.generate([Call("0", ask, backend.body(ask))]))
         assert "secret" not in str(caught.value)
         assert backend.capabilities.local
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"),
+        ("https://api.openai.com/v1/", None),  # where the SDK goes by itself
+        ("", None),
+    ],
+)
+def test_another_address_in_the_environment_makes_another_run(
+    address: str, kept: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    with closing(plan_audit(AuditConfig("openai/m", "demo"))) as plan:
+        assert plan.run_table()["base_url"] == kept
+    with closing(
+        plan_audit(AuditConfig("openai/m", "demo", options=Options(base_url="http://127.0.0.1:8/v1")))
+    ) as plan:
+        assert plan.run_table()["base_url"] == "http://127.0.0.1:8/v1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from importlib import import_module
@@ -27,16 +28,22 @@ PROVIDERS = {
 }
 # Those that hold weights in the process in which they are open. Their `body` is a function of the ask alone.
 HEAVY = frozenset({"vllm", "hf", "hf-reward", "llamacpp"})
+# The variable by which a provider's SDK is sent elsewhere, and where it goes without one.
+_ADDRESSES = {
+    "openai": ("OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    "anthropic": ("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+}
 _REPLICAS = re.compile(r"ray/(?:([0-9]{1,4})-)?([0-9]{1,4})\*(?!ray/)(.+)", re.DOTALL)
 
 
 def settled(name: str, options: Options) -> tuple[str, Options]:
-    """The model of `ray/3*provider/model` or `ray/1-8*provider/model`, with how many replicas among its options.
+    """The model of `ray/3*provider/model` or `ray/1-8*provider/model`, with how many replicas among its options, and
+    with the address that the environment gives: another server's answers are another run's.
 
-    Other names are left as they are. Raises UsageError for replicas that nobody can count.
+    Raises UsageError for replicas that nobody can count.
     """
     if not name.startswith("ray/"):
-        return name, options
+        return name, _addressed(name, options)
     found = _REPLICAS.fullmatch(name)
     most = int(found[2]) if found else 0
     fewest = int(found[1] or most) if found else 0
@@ -47,7 +54,15 @@ def settled(name: str, options: Options) -> tuple[str, Options]:
         )
     if options.batch:
         raise UsageError("--batch goes without ray/…: a provider's batches need one sender.", hint="Leave one out.")
-    return found[3], replace(options, replicas=(fewest, most))
+    return found[3], replace(_addressed(found[3], options), replicas=(fewest, most))
+
+
+def _addressed(name: str, options: Options) -> Options:
+    variable, own = _ADDRESSES.get(name.partition("/")[0], ("", ""))
+    address = os.environ.get(variable, "")
+    if options.base_url is not None or not address or address.rstrip("/") == own:
+        return options
+    return replace(options, base_url=address)
 
 
 def settle(config: object, name: str, options: str) -> None:
