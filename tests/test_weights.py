@@ -118,13 +118,15 @@ def test_a_folders_fingerprint_follows_its_weights_and_not_its_place(tmp_path: P
     assert weights.fingerprint(tmp_path / "b") != first
 
 
-def test_a_path_is_never_taken_for_a_hub_name(tmp_path: Path) -> None:
+def test_a_path_is_never_taken_for_a_hub_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("huggingface_hub", reason="needs huggingface_hub: pip install 'recuse[data]'")
     for name in ("./none", "/none/at/all", "~/none", "a/b/c", "..\\none"):
         with pytest.raises(InputError, match="no such folder"):
             weights.model_source(name)
     with pytest.raises(InputError, match=r"config\.json"):
         weights.model_source(str(tmp_path))
     assert weights.model_source(str(_folder(tmp_path / "m", tensor=b""))) == str(tmp_path / "m")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert weights.model_source("owner/model") == "owner/model"
 
 

@@ -18,11 +18,14 @@ from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
-from recuse.errors import InputError, MissingExtra, RecuseError, UsageError
+from recuse import hub
+from recuse.errors import InputError, MissingExtra, RecuseError, UnknownModel, UsageError
 
 _BLOCK = 1 << 20
 _SAMPLES = 64  # blocks of 64 KiB that stand for a file of weights in a folder's fingerprint
 _SAMPLE_BYTES = 1 << 16
+_REACH = 5.0  # seconds for the hub's first answer
+_BOTH_WAYS = "Give the folder of a downloaded model, or the hub name owner/model with a connection to the hub."
 
 
 @dataclass(frozen=True)
@@ -121,10 +124,11 @@ def fingerprint(path: Path) -> str:
     return total.hexdigest()[:16]
 
 
-def model_source(model: str) -> str:
+def model_source(model: str, *, hint: str = _BOTH_WAYS) -> str:
     """The absolute path of a local model folder, or the name of a model on the Hugging Face hub.
 
-    A name that can only be a path is never handed on as a hub name, which has at most one slash. Raises InputError.
+    A name that can only be a path is never handed on as a hub name, which has at most one slash. Raises InputError, and
+    UnknownModel with `hint` at once for a name that was never downloaded while the hub does not answer.
     """
     path = Path(model).expanduser()
     if path.is_dir():
@@ -137,7 +141,20 @@ def model_source(model: str) -> str:
         raise InputError("a file, not a folder", path=path, hint="Use llamacpp/… for a GGUF file.")
     if model.startswith((".", "/", "~", "\\")) or model.count("/") > 1 or "\\" in model:
         raise InputError("no such folder", path=path, hint="Give a folder, or a hub name such as owner/model.")
+    # Without the library there is no cache, and what loads the model says what to install.
+    if (
+        util.find_spec("huggingface_hub")
+        and not hub.downloaded(model)
+        and (said := hub.unreachable(seconds=_REACH)) is not None
+    ):
+        raise unknown(model, said, hint=hint)
     return model
+
+
+def unknown(model: str, said: object, *, hint: str = _BOTH_WAYS) -> UnknownModel:
+    """The error for a hub name that cannot be had; `said`: why, in the words of the library."""
+    why = " ".join(str(said).split())[:300]
+    return UnknownModel(f"{model!r} is neither a folder here nor a model that the hub gave: {why}", hint=hint)
 
 
 def _inside(package: str, file: str, weights: Weights) -> Path:

@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from recuse import weights
+from recuse import hub, weights
 from recuse.backends.base import Capabilities, Options, require
 from recuse.backends.chat import free_cores, render, settings, spellings, too_long
-from recuse.errors import ProviderError, UnknownModel
+from recuse.errors import ProviderError
 from recuse.machine import fit
 from recuse.types import Ask, Call, Reply
 
@@ -77,22 +77,20 @@ def load(kind: str, model: str, options: Options, **arguments: Any) -> Loaded:
     common: dict[str, Any] = {"trust_remote_code": options.trust_remote_code}
     transformers.utils.logging.disable_progress_bar()
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(source, padding_side="left", **common)
-        found = getattr(transformers, kind).from_pretrained(
-            source,
-            dtype=torch.float32 if device == "cpu" else torch.bfloat16,
-            use_safetensors=None if options.allow_pickle else True,
-            **common,
-            **arguments,
-        )
+        with hub.errors_only("huggingface_hub"):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(source, padding_side="left", **common)
+            found = getattr(transformers, kind).from_pretrained(
+                source,
+                dtype=torch.float32 if device == "cpu" else torch.bfloat16,
+                use_safetensors=None if options.allow_pickle else True,
+                **common,
+                **arguments,
+            )
     except (OSError, ValueError) as error:
-        said = " ".join(str(error).split())[:300]
         if Path(source).is_dir():
+            said = " ".join(str(error).split())[:300]
             raise ProviderError(f"transformers cannot load {source}: {said}") from None
-        raise UnknownModel(
-            f"{model!r} is neither a folder here nor a model that the hub gave: {said}",
-            hint="Give the folder of a downloaded model, or the hub name owner/model with a connection to the hub.",
-        ) from None
+        raise weights.unknown(model, error) from None
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     found.to(device).eval()

@@ -10,10 +10,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from recuse import weights
+from recuse import hub, weights
 from recuse.backends.base import Capabilities, Options, require
 from recuse.backends.chat import render, settings, spellings, too_long
-from recuse.errors import ProviderError, UnknownModel
+from recuse.errors import ProviderError
 from recuse.machine import fit
 from recuse.types import Ask, Call, Reply
 
@@ -60,22 +60,20 @@ def open(model: str, options: Options) -> VLLM:
     }
     arguments |= {name: value for name, value in given.items() if value is not None}
     try:
-        engine = vllm.LLM(
-            model=source,
-            trust_remote_code=options.trust_remote_code,
-            load_format="auto" if options.allow_pickle else "safetensors",
-            enable_prefix_caching=True,
-            use_tqdm_on_load=False,
-            **arguments,
-        )
+        with hub.errors_only("huggingface_hub"):
+            engine = vllm.LLM(
+                model=source,
+                trust_remote_code=options.trust_remote_code,
+                load_format="auto" if options.allow_pickle else "safetensors",
+                enable_prefix_caching=True,
+                use_tqdm_on_load=False,
+                **arguments,
+            )
     except (OSError, ValueError, RuntimeError) as error:
-        said = " ".join(str(error).split())[:300]
         if Path(source).is_dir():
+            said = " ".join(str(error).split())[:300]
             raise ProviderError(f"vLLM cannot load {source}: {said}") from None
-        raise UnknownModel(
-            f"{model!r} is neither a folder here nor a model that the hub gave: {said}",
-            hint="Give the folder of a downloaded model, or the hub name owner/model with a connection to the hub.",
-        ) from None
+        raise weights.unknown(model, error) from None
     return VLLM(model, source, engine)
 
 
@@ -84,7 +82,8 @@ def _context_cpu(source: str) -> int:
     from transformers import AutoConfig
 
     try:
-        own = AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
+        with hub.errors_only("huggingface_hub"):
+            own = AutoConfig.from_pretrained(source).get_text_config().max_position_embeddings
     except (OSError, ValueError, AttributeError):
         return _CONTEXT_CPU  # the engine says what is wrong with the model
     return min(int(own), _CONTEXT_CPU)

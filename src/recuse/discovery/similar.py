@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recuse import weights
+from recuse import hub, weights
 from recuse.effects.scores import Floats
-from recuse.errors import InputError, UnknownModel
+from recuse.errors import InputError
 from recuse.extras import require
+
+_HINT = "Give the folder of a downloaded model, or leave --similarity out to compare by words."
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,19 +45,17 @@ def load_embeddings(name: str) -> Embeddings:
             path=folder,
             hint="Give one as sentence-transformers saves it.",
         )
-    source = str(folder) if folder else weights.model_source(name)
+    source = str(folder) if folder else weights.model_source(name, hint=_HINT)
     library = require("sentence_transformers", "embeddings")
     require("transformers", "embeddings").utils.logging.disable_progress_bar()
     try:
-        model = library.SentenceTransformer(source, device="cpu", model_kwargs={"use_safetensors": True})
+        with hub.errors_only("huggingface_hub"):
+            model = library.SentenceTransformer(source, device="cpu", model_kwargs={"use_safetensors": True})
     except (OSError, ValueError) as error:
-        said = " ".join(str(error).split())[:300]
         if folder:
+            said = " ".join(str(error).split())[:300]
             raise InputError(f"sentence-transformers cannot load it: {said}", path=folder) from None
-        raise UnknownModel(
-            f"{name!r} is neither a folder here nor a model that the hub gave: {said}",
-            hint="Give the folder of a downloaded model, or leave --similarity out to compare by words.",
-        ) from None
+        raise weights.unknown(name, error, hint=_HINT) from None
     identity = {"model": name, "library": f"sentence-transformers {library.__version__}"}
     if folder:
         identity["weights"] = weights.fingerprint(folder)

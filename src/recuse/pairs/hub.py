@@ -6,7 +6,6 @@ A single suffix names a configuration if there is one of that name, a split othe
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -15,6 +14,7 @@ from typing import Any
 
 from recuse.errors import InputError
 from recuse.extras import require
+from recuse.hub import errors_only, unreachable
 from recuse.pairs.readers import Rows
 
 _REACH = 10  # seconds for the first answer of the hub; the libraries' own retries take 24 s where nothing listens
@@ -36,18 +36,13 @@ def quiet(datasets: Any) -> Iterator[None]:
     """Errors only from the loggers of both libraries and no progress bars, until the end; then as it was before."""
     import huggingface_hub.utils as hub
 
-    loggers = [logging.getLogger(name) for name in ("datasets", "huggingface_hub")]
-    levels = [logger.level for logger in loggers]
     with_bars = [bars for bars in (datasets, hub) if not bars.are_progress_bars_disabled()]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
     for bars in with_bars:
         bars.disable_progress_bars()
     try:
-        yield
+        with errors_only("datasets", "huggingface_hub"):
+            yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
         for bars in with_bars:
             bars.enable_progress_bars()
 
@@ -72,13 +67,6 @@ def _rows(datasets: Any, source: str) -> Rows:
 
 def _check_hub(name: str, source: str) -> None:
     """Raises InputError where `name` cannot be on the hub, and where the hub does not answer. Asks nothing offline."""
-    import ssl
-    from http.client import HTTPException
-    from urllib.error import HTTPError
-    from urllib.request import Request, urlopen
-
-    from huggingface_hub import constants
-
     try:
         import_module("huggingface_hub.utils").validate_repo_id(name)
     except ValueError:
@@ -86,20 +74,8 @@ def _check_hub(name: str, source: str) -> None:
             "cannot be loaded: there is no such folder, and this cannot name a data set on the hub",
             path=source, hint="Write hf:org/name[:config][:split].",
         ) from None  # fmt: skip
-    if constants.HF_HUB_OFFLINE:
-        return
-    try:
-        urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=_REACH).close()
-    except OSError as error:  # HTTPError is one of them
-        reason = getattr(error, "reason", error)
-        if (isinstance(error, HTTPError) and error.code < 500) or isinstance(reason, ssl.SSLError):
-            return  # it answers; the libraries may trust more certificates than Python
-        raise InputError(
-            f"the hub {constants.ENDPOINT} cannot be reached ({reason})", path=source,
-            hint="Check the network, or give a file.",
-        ) from None  # fmt: skip
-    except HTTPException:
-        return  # it answers, if oddly
+    if (said := unreachable(seconds=_REACH)) is not None:
+        raise InputError(said, path=source, hint="Check the network, or give a file.")
 
 
 def _stream(datasets: Any, rows: Any, source: str) -> Rows:
