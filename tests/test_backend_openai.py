@@ -285,7 +285,7 @@ def test_a_passing_fault_is_tried_again_and_never_becomes_a_reply(fault: Answer,
     assert (answer.text, answer.finish, len(seen)) == ("A", "stop", 2)
     found, seen = fails(lambda seen: fault, timeout=0.3, max_attempts=1)
     assert isinstance(found, Incomplete)
-    assert "1 asks stayed unanswered" in str(found)
+    assert "1 ask stayed unanswered" in str(found)
     assert said in str(found)
 
 

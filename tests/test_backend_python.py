@@ -102,7 +102,7 @@ def test_a_transient_error_is_tried_again_and_a_rejected_ask_is_a_reply() -> Non
 
 @pytest.mark.usefixtures("module")
 def test_a_transient_error_that_stays_leaves_the_ask_unanswered() -> None:
-    with pytest.raises(Incomplete, match="1 asks stayed unanswered: last error: busy"):
+    with pytest.raises(Incomplete, match="1 ask stayed unanswered: last error: busy"):
         judge("flaky", max_attempts=2)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from recuse.backends.http import retry_after
 from recuse.backends.limits import Concurrency, RateLimit
-from recuse.backends.retry import Breaker, RetryPolicy
+from recuse.backends.retry import Breaker, RetryPolicy, unanswered
 from recuse.errors import TransientError, UsageError
 
 FAULT = TransientError("HTTP 500")
@@ -149,3 +149,8 @@ def test_rates_and_concurrency_of_zero_are_refused() -> None:
         RateLimit(requests_per_minute=0, tokens_per_minute=None)
     with pytest.raises(UsageError, match="sends nothing"):
         Concurrency(0)
+
+
+def test_one_ask_is_one_ask() -> None:
+    assert unanswered(1, "last error: busy") == "1 ask stayed unanswered: last error: busy"
+    assert unanswered(12_000, "lost.") == "12,000 asks stayed unanswered: lost."

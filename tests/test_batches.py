@@ -92,7 +92,7 @@ def test_what_has_no_reply_goes_into_another_file(run: Run, fate: str) -> None:
 def test_what_never_gets_a_reply_ends_the_run_after_three_files_and_keeps_the_rest(run: Run) -> None:
     bad = make_asks(6)[4].messages[-1].content
     run.server.fate = lambda name, body, time: "expired" if body["messages"][-1]["content"] == bad else ""
-    with pytest.raises(Incomplete, match=r"1 asks stayed unanswered.*expired.*same command"):
+    with pytest.raises(Incomplete, match=r"1 ask stayed unanswered.*expired.*same command"):
         run.session(make_asks(6))
     assert [len(batch.requests) for batch in run.server.batches.values()] == [5, 1, 1]
     run.server.fate = lambda name, body, time: ""
@@ -262,7 +262,7 @@ def test_of_a_cancelled_batch_what_came_is_kept_and_the_rest_is_asked_by_a_sessi
             run.stop.set()
 
     run.server.lost = cancel
-    with pytest.raises(Incomplete, match="their batch was cancelled" if seen else "go on"):
+    with pytest.raises(Incomplete, match="the batch was cancelled" if seen else "go on"):
         run.session(make_asks(20))
     run.stop.clear()
     run.server.batches["batch_0"].state = "cancelled"

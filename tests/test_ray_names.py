@@ -83,7 +83,7 @@ def test_a_call_that_no_replica_survives_is_given_up_after_it_was_asked_alone() 
     assert keys(work.block()) == ["b1"]
     work.lose(work.alone(), [])
     assert not work.left()
-    with pytest.raises(Incomplete, match="1 asks stayed unanswered: each was lost 3 times"):
+    with pytest.raises(Incomplete, match="1 ask stayed unanswered: lost 3 times"):
         work.conclude()
 
 

@@ -180,7 +180,7 @@ def test_a_call_that_kills_every_replica_is_left_unanswered_and_no_other(nodes: 
     backend, replies = spread("judge_killer", "2", nap=0.02, concurrency=4), list[Reply]()
     try:
         wanted = calls(backend, 12, p3="KILLER")
-        with pytest.raises(Incomplete, match="1 asks stayed unanswered: each was lost 3 times"):
+        with pytest.raises(Incomplete, match="1 ask stayed unanswered: lost 3 times"):
             replies.extend(backend.generate(iter(wanted)))
     finally:
         backend.close()

@@ -16,7 +16,7 @@ from recuse.backends.base import Options, public_address
 from recuse.backends.batch import Desk, Journal, Pack, Row, Sent, State
 from recuse.backends.batch_send import RESUME, Sender, TurnedAway
 from recuse.backends.batch_words import Words, counted
-from recuse.backends.retry import RetryPolicy
+from recuse.backends.retry import RetryPolicy, unanswered
 from recuse.errors import BadRequest, Incomplete, RecuseError, TransientError
 from recuse.types import Call, Reply
 
@@ -131,7 +131,7 @@ class _Session:
             else:
                 self._pause(next(pauses))
         if self.unanswered:
-            raise Incomplete(f"{self.unanswered} asks stayed unanswered: {self.last}", hint=RESUME)
+            raise Incomplete(unanswered(self.unanswered, self.last), hint=RESUME)
 
     def _waiting(self) -> list[_Open]:
         return [batch for batch in self.batches.values() if batch.calls]
@@ -332,7 +332,7 @@ class _Session:
             return replace(reply, batched=True)
         if row.failed is None:
             if state.cancelled and batch.running:  # by somebody, while this process waited: not to be sent again now
-                self.unanswered, self.last = self.unanswered + 1, "their batch was cancelled."
+                self.unanswered, self.last = self.unanswered + 1, "the batch was cancelled."
                 return None
             raise TransientError(f"a batch ended without it ({row.unasked}).")
         if row.failed.filtered:

@@ -16,7 +16,7 @@ from threading import Thread
 
 from recuse.backends.base import Options, Send
 from recuse.backends.limits import Concurrency, RateLimit
-from recuse.backends.retry import Breaker, RetryPolicy
+from recuse.backends.retry import Breaker, RetryPolicy, unanswered
 from recuse.errors import BadRequest, Incomplete, TransientError
 from recuse.types import Call, Reply
 
@@ -118,7 +118,7 @@ class _Pool:
             else:
                 raise outcome
         if self._unanswered:
-            what = f"{self._unanswered} asks stayed unanswered: last error: {self._last_error}"
+            what = unanswered(self._unanswered, f"last error: {self._last_error}")
             if down:
                 what = f"The provider seems down: {self.breaker.row} calls in a row failed. {what}"
             raise Incomplete(what, hint=_RESUME)

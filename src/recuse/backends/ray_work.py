@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 
+from recuse.backends.retry import unanswered
 from recuse.errors import Incomplete
 from recuse.types import Call
 
@@ -66,11 +67,8 @@ class Work:
         if self._stopped is not None:
             raise self._stopped
         if self._unanswered:
-            raise Incomplete(
-                f"{self._unanswered} asks stayed unanswered: each was lost {_GIVEN_UP} times with the replica that "
-                "worked on it, the last time alone.",
-                hint=_RESUME,
-            )
+            why = f"lost {_GIVEN_UP} times with the replica that worked on it, the last time alone."
+            raise Incomplete(unanswered(self._unanswered, why), hint=_RESUME)
 
     def _next(self) -> Call | None:
         return self._again.popleft() if self._again else next(self._new, None)

@@ -1,4 +1,4 @@
-"""When a failed call is sent again. Pure: no clock, no sleep, no state."""
+"""When a failed call is sent again, and what is said of those without an answer. Pure: no clock, no sleep, no state."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from recuse.errors import TransientError
 
 # A rate limit is no fault of the call: it may be met this many times as often as a fault before the call is given up.
 _PATIENCE = 5
+
+
+def unanswered(asks: int, why: str) -> str:
+    """How a run ends in which `asks` calls were given up. `why` says of them all, or of the last, what happened."""
+    return f"{asks:,} {'ask' if asks == 1 else 'asks'} stayed unanswered: {why}"
 
 
 @dataclass(frozen=True, slots=True)
