@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,63 @@ def test_a_model_of_72_billion_takes_several_gpus(tmp_path: Path) -> None:
     assert (row["fits"], row["said"]) == ("no", "It needs 4 such GPUs, and 2 are here.")
     row = examine_model(name.replace("vllm/", "hf/"), Options(), gpus=cards, ram=HERE)
     assert "only vllm/… splits a model" in row["said"]
+
+
+def test_gpus_of_replicas_are_counted_for_one_and_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replica of 4 billion parameters in bfloat16 needs one GPU of 24 GB, one of 72 billion four of 80 GB."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    small, large = "vllm/nobody/Some-4B", f"vllm/{folder_of(tmp_path / 'q', QWEN_72B)}"
+
+    def row(name: str, *, cards: int = 0, size: int = 24 * GB, split: int | None = None) -> tuple[Any, ...]:
+        plan = None if cards else size
+        options, gpus = Options(tensor_parallel=split), [Gpu("card", size, size)] * cards
+        found = examine_model(name, options, gpus=gpus, ram=HERE, plan_for=plan)
+        return found["fits"], found["said"], found["gpus_needed"], found["gpus_in_all"]
+
+    assert row(f"ray/2*{small}") == ("unknown", "On such GPUs: 1 GPU a replica, 2 in all.", 1, [2, 2])
+    assert row(f"ray/1-8*{small}")[1:] == ("On such GPUs: 1 GPU a replica, 1 to 8 in all.", 1, [1, 8])
+    said = "On such GPUs: --tensor-parallel 4, 4 GPUs a replica, 8 to 12 in all."
+    assert row(f"ray/2-3*{large}", size=80 * GB)[1:] == (said, 4, [8, 12])
+    assert row(small) == ("unknown", "On such GPUs: one GPU is enough.", 1, None)
+    assert row(f"ray/2*{small}", cards=2)[:2] == ("yes", "It takes 1 GPU a replica, 2 in all.")
+    assert row(f"ray/3*{small}", cards=2)[:2] == ("no", "It needs 1 GPU a replica, 3 in all, and 2 such are here.")
+    said = "It takes 1 GPU a replica, 1 to 8 in all. 2 of 8 replicas find room on the 2 that are here."
+    assert row(f"ray/1-8*{small}", cards=2)[:2] == ("yes", said)
+    # Two a replica, as was asked for, though one would do.
+    assert row(f"ray/2*{small}", cards=4, split=2)[1:] == (
+        "It takes 2 GPUs a replica, 4 in all.", 1, [4, 4],
+    )  # fmt: skip
+    said = "Give --tensor-parallel 4: 4 GPUs a replica, 8 in all."
+    assert row(f"ray/2*{large}", cards=8, size=80 * GB)[:2] == ("no", said)
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    assert row(f"ray/3*{small}", cards=2)[:2] == ("unknown", "On such GPUs: 1 GPU a replica, 3 in all.")
+    bare = examine_model(f"ray/3*{small}", Options(), gpus=[], ram=HERE)
+    assert (bare["fits"], bare["gpus_in_all"]) == ("unknown", None)
+    assert "--gpu-memory" in bare["said"]
+
+
+def test_the_memory_of_replicas_on_this_machine_is_that_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 GB of weights and 0.5 GB of keys and values each, of 8 GB that are free."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    folder = folder_of(tmp_path / "m", LLAMA)
+    tensors(folder / "model.safetensors", a=("BF16", [1000, 1000, 1000], 2))
+    options = Options(concurrency=2, max_context=1000)
+    one, two = (examine_model(f"ray/{n}*hf/{folder}", options, gpus=[], ram=HERE) for n in ("1-2", "2"))
+    assert (one["fits"], one["said"]) == (
+        "yes",
+        "4.5 GB a replica, 4.5 GB to 9.0 GB in all, 8.0 GB of memory are free.",
+    )
+    assert (two["fits"], two["said"]) == ("no", "4.5 GB a replica, 9.0 GB in all, 8.0 GB of memory are free.")
+
+
+def test_every_package_of_an_extra_is_looked_for_and_installed_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recuse.doctor.packages.util.find_spec", lambda name: None)
+    hints = {found.name: found.install for found in look()}
+    assert hints["ray"] == "pip install 'recuse[ray]'"
+    assert hints["sentence_transformers"] == "pip install 'recuse[embeddings]'"
+    listed = {package.extra for package in PACKAGES}
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert set(project["optional-dependencies"]) - {"all", "dev"} <= listed
 
 
 def test_a_hub_name_without_files_is_a_guess_for_another_machine() -> None:

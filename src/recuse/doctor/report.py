@@ -133,7 +133,8 @@ def _model(row: Mapping[str, Any]) -> list[str]:
             f"of {row['context']:,} tokens"
         )
     if row["gpus_needed"] is not None:
-        lines.append(f"    GPUs of {gb(row['gpu_memory'])}: {row['gpus_needed']}")
+        replica = " a replica" if row["gpus_in_all"] else ""
+        lines.append(f"    GPUs of {gb(row['gpu_memory'])}: {row['gpus_needed']}{replica}")
     return lines
 
 
