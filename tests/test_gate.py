@@ -192,7 +192,6 @@ def test_fit_does_not_hide_a_proven_bias_that_no_tolerance_covers() -> None:
     proven, unproven = (decide([*base, effect(status)], made) for status in ("accepted", "rejected"))
     assert proven.outcome == unproven.outcome == "fit"
     assert proven.headline == (
-        "FIT: all 1 primaries lie inside their tolerances; "
-        "proven, with no tolerance: bias.x.effect 0.475 [0.335, 0.595]."
+        "FIT: the one primary lies inside its tolerance; proven, with no tolerance: bias.x.effect 0.475 [0.335, 0.595]."
     )
-    assert unproven.headline == "FIT: all 1 primaries lie inside their tolerances."
+    assert unproven.headline == "FIT: the one primary lies inside its tolerance."

@@ -195,7 +195,8 @@ def _z(level: float) -> float:
 def _headline(outcome: Decision, primaries: Sequence[Finding], beside: Sequence[Finding]) -> str:
     """What decided it, in one line. `beside`: proven biases without a tolerance, of which a "fit" says nothing."""
     if outcome == "fit":
-        inside = f"FIT: all {len(primaries)} primaries lie inside their tolerances"
+        one = "the one primary lies inside its tolerance"
+        inside = f"FIT: {one if len(primaries) == 1 else f'all {len(primaries)} primaries lie inside their tolerances'}"
         proven = [f"{f.id} {f.estimate:.3f}{_limits(f)}" for f in beside]
         return f"{inside}; proven, with no tolerance: {', '.join(proven)}." if proven else f"{inside}."
     said = [_say(f) for f in primaries if f.outcome == outcome]
