@@ -33,7 +33,8 @@ def test_compare_prints_what_moved(folders: tuple[Path, Path], capsys: pytest.Ca
     code = run(["calibrate", "compare", *map(str, folders)])
     out = capsys.readouterr().out
     assert code == {"PASS": 0, "FAIL": 1, "WARN": 3}[out.split(":")[0]]
-    assert "Agreement with people, new minus old: " in out
+    assert "Agreement with the known better answers, new minus old: " in out
+    assert "with people" not in out
     assert "verdicts changed" in out
     assert "Settings that differ: judge (fake/skill=3,noise=0.05,seed=1 before" in out
     assert "No labels of people" in out
@@ -106,6 +107,10 @@ def test_panel_weighs_judges_by_what_they_got_right(
     out = capsys.readouterr().out
     assert "Kappa with people, the majority vote: " in out
     assert "A panel hides no bias that all its judges share" in out
+    run(["calibrate", "panel", *map(str, folders)])
+    out = capsys.readouterr().out
+    assert "Kappa with the known better answers, the majority vote: " in out
+    assert "people say" not in out
     run(["calibrate", "panel", *map(str, folders), "--json"])
     found = json.loads(capsys.readouterr().out)
     assert len(found["judges"]) == 2

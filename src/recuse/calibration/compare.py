@@ -67,16 +67,16 @@ def compare_runs(
     tables = [Beside.of(rows, labels, domains=old.domains) for rows in (before, after)]
     if not len(tables[0]):
         raise UsageError("No pair that both runs judged has a label.", hint="Give labels of these pairs with --human.")
-    moved = _agreement_change(*tables, level=level)
+    moved = _agreement_change(*tables, whose=labels.whose, level=level)
     change = stats.kappa_change(
         tables[0].judged, tables[1].judged, tables[0].told, groups=tables[0].groups, labels=_menu(tables), level=level
     )
     kappas = [
-        kappa_measure(table, f"compare.kappa:{name}", f"Kappa with people, {name} run", level=level).finding
+        kappa_measure(table, f"compare.kappa:{name}", f"Kappa with {labels.whose}, {name} run", level=level).finding
         for table, name in zip(tables, ("old", "new"), strict=True)
     ]
     kappa_moved = Finding(
-        "compare.kappa_change", "Kappa with people, new minus old", change.estimate, change.interval, change.n,
+        "compare.kappa_change", f"Kappa with {labels.whose}, new minus old", change.estimate, change.interval, change.n,
         change.groups, None, change.method, change.reason,
     )  # fmt: skip
     rate = _changed_rate(before, after, level=level)
@@ -88,7 +88,7 @@ def compare_runs(
     ]
     another, instrument = _instrument(old, new, rate, len(differing), len(keys))
     version, told = _versions(old, new)
-    outcome, headline = _outcome(moved, tolerance, another or version)
+    outcome, headline = _outcome(moved, tolerance, another or version, whose=labels.whose)
     lines = [*notes, *_left_out(old, new, len(keys)), instrument, *told, *_settings(old, new)]
     return Compared(outcome, headline, (moved, *kappas, kappa_moved, between, rate), tuple(differing), tuple(lines))
 
@@ -97,7 +97,7 @@ def _menu(tables: Sequence[Beside]) -> list[str]:
     return max((table.menu for table in tables), key=len)
 
 
-def _agreement_change(old: Beside, new: Beside, *, level: float) -> Finding:
+def _agreement_change(old: Beside, new: Beside, *, whose: str, level: float) -> Finding:
     """Share of verdicts that are what people say, new minus old, by pair; bounds over all completions."""
     codes = {pair: i for i, pair in enumerate(old.pairs)}
     pair = np.array([codes[j.pair] for j in old.judgements])
@@ -121,8 +121,8 @@ def _agreement_change(old: Beside, new: Beside, *, level: float) -> Finding:
     pvalue = stats.sign_flip_test(np.bincount(codes_of, weights=values)).pvalue if names else None
     known = [e.interval for e in (found, low, high) if e.interval is not None]
     return Finding(
-        "compare.agreement_change", "Agreement with people, new minus old", found.estimate, found.interval, found.n,
-        found.groups, pvalue, f"{found.method}; p: sign flips of groups",
+        "compare.agreement_change", f"Agreement with {whose}, new minus old", found.estimate, found.interval,
+        found.n, found.groups, pvalue, f"{found.method}; p: sign flips of groups",
         found.reason, bounds=(min(i[0] for i in known), max(i[1] for i in known)) if known else None,
         details={"missing": [int(g.sum()) for g in gone], "best_completion": list(high.interval or ())},
     )  # fmt: skip
@@ -196,10 +196,10 @@ def _left_out(old: Run, new: Run, shared: int) -> list[str]:
     return [f"{only[0]:,} verdicts are in the old run only and {only[1]:,} in the new one only: they are not compared."]
 
 
-def _outcome(moved: Finding, tolerance: float, another: bool) -> tuple[Outcome, str]:
+def _outcome(moved: Finding, tolerance: float, another: bool, *, whose: str) -> tuple[Outcome, str]:
     if moved.estimate is None or moved.interval is None or moved.bounds is None:
         return "warn", f"WARN: the change of agreement was not measured ({moved.reason})."
-    said = f"agreement with people {moved.estimate:+.3f} [{moved.interval[0]:+.3f}, {moved.interval[1]:+.3f}]"
+    said = f"agreement with {whose} {moved.estimate:+.3f} [{moved.interval[0]:+.3f}, {moved.interval[1]:+.3f}]"
     best = moved.details["best_completion"]
     if best and best[1] < 0 and moved.interval[1] < 0:
         return "fail", f"FAIL: {said}: it fell."

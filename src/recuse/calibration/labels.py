@@ -77,6 +77,11 @@ class Labels:
     def people(self) -> tuple[str, ...]:
         return tuple(sorted({who for votes in self.votes.values() for who in votes}))
 
+    @property
+    def whose(self) -> str:
+        """What the judges are held against, in words."""
+        return "the known better answers" if self.source == "gold" else "people"
+
     def majority(self, pair: str) -> Preference | None:
         """What more than half of those who did not abstain prefer; None where there is no such label."""
         given = Counter(vote for vote in self.votes.get(pair, {}).values() if vote is not None)

@@ -65,10 +65,10 @@ def panel(runs: Sequence[Run], labels: Labels, *, level: float = 0.95, notes: Se
     }
     findings = [_among(rows, keys, level)]
     for name, table in tables.items():
-        findings += _against_people(name, f"{name}", table, level)
+        findings += _against(name, name, table, labels, level)
     for kind, decided in voted.items():
         table = Beside.of(decided, labels, domains=runs[0].domains)
-        findings += _against_people(kind, f"the {kind} vote", table, level)
+        findings += _against(kind, f"the {kind} vote", table, labels, level)
     findings.append(_all_wrong(tables, level))
     against = "the better answer that the pairs came with" if labels.source == "gold" else "people"
     return PanelFound(names, tuple(findings), weights, (*notes, CAUTION.format(against=against)))
@@ -155,10 +155,11 @@ def _among(rows: Mapping[str, Sequence[Judgement]], keys: Sequence[Key], level: 
     )  # fmt: skip
 
 
-def _against_people(id: str, name: str, table: Beside, level: float) -> list[Finding]:
-    kappa = kappa_measure(table, f"panel.kappa:{id}", f"Kappa with people, {name}", level=level).finding
+def _against(id: str, name: str, table: Beside, labels: Labels, level: float) -> list[Finding]:
+    kappa = kappa_measure(table, f"panel.kappa:{id}", f"Kappa with {labels.whose}, {name}", level=level).finding
     right = agreement(table, level=level).finding
-    return [kappa, replace(right, id=f"panel.agreement:{id}", title=f"Verdicts that are what people say, {name}")]
+    said = "the known better answers" if labels.source == "gold" else "what people say"
+    return [kappa, replace(right, id=f"panel.agreement:{id}", title=f"Verdicts that are {said}, {name}")]
 
 
 def _all_wrong(tables: Mapping[str, Beside], level: float) -> Finding:

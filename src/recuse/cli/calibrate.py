@@ -70,7 +70,7 @@ def compare(
     for one in found.changed[:_SHOWN]:
         lines.append(
             f"  {one.pair} {one.order} repeat {one.repeat}: {one.before or 'none'} before, {one.after or 'none'} now "
-            f"(people: {one.people or 'split or none'})"
+            f"({'better' if labels.source == 'gold' else 'people'}: {one.people or 'split or none'})"
         )
     if more := len(found.changed) - _SHOWN:
         lines += [f"  and {more:,} more (--json has them all)"] if more > 0 else []
