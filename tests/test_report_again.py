@@ -210,6 +210,16 @@ def test_a_run_beside_itself_has_no_difference(whole: Path, capsys: pytest.Captu
     assert {row["change"]["estimate"] for row in found["findings"] if row["change"]} == {0.0}
 
 
+def test_what_neither_run_measured_is_counted_and_not_shown(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = compared(capsys, whole, whole)["findings"]
+    empty = [row for row in rows if row["a"]["estimate"] is None]
+    assert run(["compare", str(whole), str(whole)]) == 0
+    shown = capsys.readouterr().out
+    assert empty
+    assert f"Not shown: {len(empty)} that neither run measured" in shown
+    assert "not measured" not in shown
+
+
 def test_runs_without_shared_pairs_stand_side_by_side(
     whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,6 +60,11 @@ def _numbers(finding: Finding | None) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
+def _known(finding: Finding | None) -> bool:
+    """Whether a run measured it, even where its value is withheld."""
+    return finding is not None and (finding.estimate is not None or "withheld" in finding.details)
+
+
 def _print(found: Compared) -> None:
     from rich import box
     from rich.console import Console
@@ -79,9 +84,12 @@ def _print(found: Compared) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("Measure", "A", "B", "B minus A, paired", "p"):
         table.add_column(column, overflow="fold")
-    for row in found.rows:
+    shown_rows = [row for row in found.rows if _known(row.first) or _known(row.second)]
+    for row in shown_rows:
         cells = ["" if f is None else text.estimate(f) for f in (row.first, row.second, row.change)]
         table.add_row(*map(shown, (row.title, *cells, text.p_value(row.change.p) if row.change else "")))
     console.print(table)
+    if left := len(found.rows) - len(shown_rows):
+        console.print(f"Not shown: {left:,} that neither run measured (--json has them).")
     for note in found.notes:
         console.print(shown(note))
