@@ -14,7 +14,7 @@ OURS = {
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "id", "class", "aria-labelledby", "aria-label", "role",
     "tabindex", "scope", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "overflow",
-    "text-anchor", "hidden", "type", "for", "value", "autocomplete", "dir",
+    "text-anchor", "hidden", "type", "for", "value", "autocomplete", "dir", "data-label",
 }  # fmt: skip
 
 

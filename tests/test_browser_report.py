@@ -336,6 +336,26 @@ def test_a_phone_never_scrolls_sideways_and_fingers_find_their_place(page: str, 
     assert tab.run(small) == []
 
 
+@pytest.mark.parametrize(
+    "page", [html(RESULT), probed_html(PROBED), discovered_html(DISCOVERED), *JUDGES],
+    ids=["audit", "probe", "discovery", "explain", "harden"],
+)  # fmt: skip
+def test_a_phone_shows_every_cell_of_a_table_with_the_name_of_its_column(page: str, show: Show) -> None:
+    tab = show(page, width=390, height=844)
+    tab.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    tab.run("new Promise((done) => setTimeout(done, 50))")
+    wide = """[...document.querySelectorAll(".scroll")].filter((e) => e.scrollWidth > e.clientWidth)
+      .map((e) => [e.getAttribute("aria-label"), e.scrollWidth])"""
+    assert tab.run(wide) == []
+    nameless = """[...document.querySelectorAll(".stacked tbody tr")].flatMap((row) => {
+      const names = [...row.closest("table").querySelectorAll("thead th")].map((th) => th.textContent);
+      return [...row.cells].filter((cell, i) => i && cell.textContent
+        && getComputedStyle(cell, "::before").content !== JSON.stringify(names[i]));
+    }).length"""
+    assert tab.run(nameless) == 0
+    assert tab.run("document.querySelectorAll('.stacked').length") > 0
+
+
 def test_paper_shows_the_list_unfolded_and_no_filters(show: Show) -> None:
     tab = show(html(RESULT), media="print")
     assert tab.run("getComputedStyle(document.getElementById('case-filters')).display") == "none"

@@ -27,7 +27,7 @@ def test_no_text_adds_an_element_an_attribute_or_a_reference(name: str) -> None:
     page = Page(discovered_html(EXAMPLE if name == "example" else hostile(HOSTILE[name])))
     assert {tag for tag, _ in page.elements} <= OURS | MARKS | {"h4", "details", "summary"}
     for _, attributes in page.elements:
-        assert set(attributes) <= ATTRIBUTES | {"open", "data-label"}
+        assert set(attributes) <= ATTRIBUTES | {"open"}
         for key, value in attributes.items():
             if key not in ("aria-label", "content"):
                 assert "http" not in (value or "")

@@ -42,7 +42,7 @@ def test_no_text_adds_an_element_an_attribute_or_a_reference(kind: str, name: st
     example, html, _, _ = KINDS[kind]
     page = Page(html(example(HOSTILE.get(name, "plain"))))
     for _, attributes in page.elements:
-        assert set(attributes) <= ATTRIBUTES | {"data-label"}
+        assert set(attributes) <= ATTRIBUTES
         for key, value in attributes.items():
             if key not in ("aria-label", "content", "data-label"):
                 assert "http" not in (value or "")

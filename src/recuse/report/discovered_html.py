@@ -122,11 +122,12 @@ def _losers(caption: str, found: Sequence[Found]) -> str:
 def _beside(result: DiscoverResult) -> str:
     rows = [[f"<code>{safe(row[0])}</code>", *row[1:]] for row in words.arm_rows(result.findings)]
     measured = findings_table("Findings of the run", result.findings, result.level)
-    return measured + ("\n" + folded("By arm", table("By arm", words.ARMS, rows)) if rows else "")
+    return measured + ("\n" + folded("By arm", table("By arm", words.ARMS, rows, stacked=True)) if rows else "")
 
 
 def _rounds(result: DiscoverResult) -> str:
     top, rows = words.round_rows(result.rounds)
     if not rows:
         return ""
-    return table("What each round did", [safe(h) for h in top], [[safe(cell) for cell in row] for row in rows])
+    cells = [[safe(cell) for cell in row] for row in rows]
+    return table("What each round did", [safe(h) for h in top], cells, stacked=True)

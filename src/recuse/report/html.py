@@ -95,11 +95,11 @@ def _biases(result: AuditResult, heading: str, findings: Sequence[Finding], name
 
 
 def _detail(detail: Detail, name: str) -> str:
-    rows = table(detail.title, detail.head, [[safe(cell) for cell in row] for row in detail.rows])
+    rows = table(detail.title, detail.head, [[safe(cell) for cell in row] for row in detail.rows], stacked=True)
     return section(detail.title, name, f"{plots.detail_plot(detail, name=f'{name}-plot')}\n{rows}")
 
 
 def _reasons(result: AuditResult) -> str:
     rows = [(safe(reason), count) for reason, count in text.reason_rows(result)]
-    shown = table("Asks without a verdict", ("Reason", "Asks"), rows) if rows else ""
+    shown = table("Asks without a verdict", ("Reason", "Asks"), rows, stacked=True) if rows else ""
     return section("Failures by reason", "reasons", shown)

@@ -99,7 +99,7 @@ def findings_table(caption: str, findings: Sequence[Finding], level: float) -> s
     told = [(f, text.cells(f, level=level)) for f in findings]
     top = ["Measure", *told[0][1]]
     rows = [[named(f.title, f.id), *(_content(column, cell) for column, cell in row.items())] for f, row in told]
-    return table(caption, top, rows)
+    return table(caption, top, rows, stacked=True)
 
 
 def _content(column: str, content: str) -> str:

@@ -48,7 +48,7 @@ def _block(shown: Block, plots: Mapping[Key, str]) -> str:
         (
             safe(caption),
             plots.get((shown.columns[0], caption), "")
-            + table(caption, shown.columns, [[safe(cell) for cell in row] for row in rows]),
+            + table(caption, shown.columns, [[safe(cell) for cell in row] for row in rows], stacked=True),
         )
         for caption, rows in shown.tables.items()
     ]
