@@ -626,3 +626,19 @@ def test_resume_is_refused_where_there_is_no_run(tmp_path: Path, capsys: pytest.
     assert code == 2
     assert "no run at" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("judge", ["fake/skill=2", "fake/skill=1"])
+def test_a_teacher_that_cannot_write_leaves_nothing_so_that_the_corrected_command_may_use_the_folder(
+    judge: str, tmp_path: Path
+) -> None:
+    def found(teacher: str) -> Done:
+        more = ("--limit", "12", "--rounds", "1", "--shams", "5", "--screen-groups", "2")
+        asked = ("discover", "--judge", judge, "--teacher", teacher, "--pairs", "demo", *more)
+        return recuse(*asked, "--out", str(tmp_path / "run"))
+
+    said = found("fake/skill=2")
+    assert said.code == 2
+    assert "fake/skill=2 gives verdicts only" in said.err
+    assert not (tmp_path / "run").exists()
+    assert found("fake/teacher=1").code == 0

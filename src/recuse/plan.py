@@ -20,7 +20,7 @@ from recuse.gate import Gate, check_gate, load_gate
 from recuse.judge import estimate_tokens
 from recuse.known import chosen, gateable
 from recuse.lab.effort import rewriting, total
-from recuse.lab.engines import Described, Model, describe_teacher
+from recuse.lab.engines import Described, Model, check_teacher, describe_teacher
 from recuse.lab.truth import CONTROLS
 from recuse.library import Bias, bias_toml, load_library
 from recuse.pairs import PairSet, load_pairs
@@ -249,8 +249,8 @@ def plan_audit(config: AuditConfig) -> Plan:
     )  # fmt: skip
     if config.teacher is None:
         return plan
-    if taught is None and prompt is None:
-        raise UsageError(f"{config.teacher} writes no text.", hint="Give --teacher a model that does.")
+    if taught is None:
+        check_teacher(config.teacher, can)
     teacher = taught or Described(can, engine, None)  # the judge itself, which is open already
     return replace(plan, teacher=teacher, teacher_price=_priced(config, config.teacher, teacher.capabilities))
 

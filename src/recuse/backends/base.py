@@ -21,6 +21,7 @@ class Capabilities:
     choice: bool = False  # restricts the reply to the ask's labels
     schema: bool = False  # restricts the reply to a JSON schema
     explains: bool = True  # writes text of its own; a reward model does not
+    teaches: bool = True  # writes what it is told to; a planted judge gives verdicts and explains them
     greedy: bool = False  # at temperature 0 a repeated call returns the same reply, so it is no repeat
     max_context: int | None = None  # tokens, where known
     local: bool = False  # runs on this machine: no price, no rate limit

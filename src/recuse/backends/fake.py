@@ -155,7 +155,8 @@ class Fake:
         self._settings = settings or Planted()
         self._attempts: Counter[str] = Counter()
         logprobs = isinstance(settings, Planted) and settings.logprobs
-        self.capabilities = Capabilities(logprobs=logprobs, temperature=False, schema=True, local=True)
+        teaches = not isinstance(settings, Planted)
+        self.capabilities = Capabilities(logprobs=logprobs, temperature=False, schema=True, teaches=teaches, local=True)
 
     def body(self, ask: Ask) -> dict[str, Any]:
         by_texts = ask.view == "text" and not self._scripted

@@ -23,7 +23,7 @@ from recuse.export.sources import Source, sources
 from recuse.export.variants import arms_of
 from recuse.lab.bench import Lab, writing
 from recuse.lab.effort import rewriting, total
-from recuse.lab.engines import LEDGERS, Engines, Model, Role, Watch
+from recuse.lab.engines import LEDGERS, Engines, Model, Role, Watch, check_teacher
 from recuse.library import Bias
 from recuse.pairs import PairSet, load_pairs
 from recuse.perturb.arms import Arm
@@ -225,8 +225,7 @@ def _teacher(config: PreferenceConfig) -> tuple[Backend | None, Price | None]:
         return None, None
     backend = open_backend(config.teacher, config.teacher_options)
     try:
-        if not backend.capabilities.explains:
-            raise UsageError(f"{config.teacher} writes no text.", hint="Give --teacher a model that does.")
+        check_teacher(config.teacher, backend.capabilities)
         price = priced(
             config.teacher,
             config.prices,

@@ -50,14 +50,27 @@ def describe_teacher(teacher: Model, judge: Model) -> Described | None:
     if same(teacher, judge):
         return None
     backend = open_backend(teacher.name, teacher.options)
-    if not backend.capabilities.explains:
+    try:
+        check_teacher(teacher.name, backend.capabilities)
+    except UsageError:
         backend.close()
-        raise UsageError(f"{teacher.name} writes no text.", hint="Give --teacher a model that does.")
+        raise
     found = Described(backend.capabilities, backend.versions(), backend)
     if heavy(teacher.name) and heavy(judge.name):
         backend.close()
         return replace(found, backend=None)
     return found
+
+
+def check_teacher(name: str, can: Capabilities) -> None:
+    """Raises UsageError for a model that cannot rewrite or name anything, before anything is asked of it."""
+    if not can.explains:
+        raise UsageError(f"{name} writes no text.", hint="Give --teacher a model that does.")
+    if not can.teaches:
+        raise UsageError(
+            f"{name} gives verdicts only: it cannot write what a teacher is asked for.",
+            hint="Give --teacher a model that can, or fake/teacher=1 to try things out.",
+        )
 
 
 @dataclass
