@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
@@ -143,3 +144,21 @@ def test_what_is_no_such_model_is_refused_in_one_sentence(tmp_path: Path, monkey
         load_embeddings(str(tmp_path))
     with pytest.raises(UnknownModel, match="neither a folder here nor a model that the hub gave"):
         load_embeddings("nobody/no-such-model")
+
+
+def test_what_the_libraries_warn_of_while_they_load_is_not_heard(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def load(*_: object, **__: object) -> None:
+        for name in ("huggingface_hub.utils._http", "sentence_transformers.util.file_io"):
+            logging.getLogger(name).warning("Retrying in 8s")
+        raise OSError("no such model")
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(logging.getLogger("huggingface_hub"), "propagate", True)
+    monkeypatch.setattr(library, "SentenceTransformer", load)
+    with pytest.raises(UnknownModel, match="no such model"):
+        load_embeddings("nobody/no-such-model")
+    assert not caplog.records
+    logging.getLogger("sentence_transformers.util.file_io").warning("heard again")
+    assert [record.message for record in caplog.records] == ["heard again"]

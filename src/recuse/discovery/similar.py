@@ -49,7 +49,7 @@ def load_embeddings(name: str) -> Embeddings:
     library = require("sentence_transformers", "embeddings")
     require("transformers", "embeddings").utils.logging.disable_progress_bar()
     try:
-        with hub.errors_only("huggingface_hub"):
+        with hub.errors_only("huggingface_hub", "sentence_transformers"):
             model = library.SentenceTransformer(source, device="cpu", model_kwargs={"use_safetensors": True})
     except (OSError, ValueError) as error:
         if folder:
