@@ -109,7 +109,7 @@ def test_check_names_every_file_and_what_is_wrong_with_it(tmp_path: Path) -> Non
     problems = check_library(tmp_path, edits=EDITS)
     assert len(problems) == 4
     for wanted in (
-        r"broken\.toml, field 'id': Field required",
+        r"broken\.toml, field 'colour': unknown key",
         r"solemn-tone\.toml, field 'edit': there is no edit 'whisper'",
         r"rhyme\.toml, field 'evidence': .*nothing was measured",
         r"rime\.toml, field 'name': rhyme\.toml has the name 'rhyme' too",
