@@ -10,11 +10,11 @@ from pathlib import Path
 import recuse
 
 FLOW = [
-    "errors", "types", "columns", "assets", "extras", "stats", "verdict", "prompts", "library", "pairs", "blinding",
-    "counterfactual", "asks", "prices", "weights", "machine", "backends", "ledger", "batches", "judge", "judgements",
-    "recorded", "perturb", "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap", "controls",
-    "probes", "conclude", "known", "plan", "examine", "reexamine", "discovery", "export", "explain", "harden",
-    "release", "inspect", "pytest", "doctor", "cli",
+    "errors", "types", "columns", "assets", "extras", "stats", "verdict", "prompts", "library", "hub", "pairs",
+    "blinding", "counterfactual", "asks", "prices", "weights", "machine", "backends", "ledger", "batches", "judge",
+    "judgements", "recorded", "perturb", "effects", "audits", "calibration", "gate", "report", "run", "lab", "swap",
+    "controls", "probes", "conclude", "known", "plan", "examine", "reexamine", "discovery", "export", "explain",
+    "harden", "release", "inspect", "pytest", "doctor", "cli",
 ]  # fmt: skip
 SOURCE = Path(recuse.__file__).parent
 
