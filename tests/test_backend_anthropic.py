@@ -130,7 +130,7 @@ def test_a_passing_fault_is_tried_again(fault: Answer) -> None:
     with LoopbackServer(lambda seen: fault if seen.number == 1 else "A") as server:
         (answer,) = judge(server, make_ask())
     assert (answer.text, len(server.seen)) == ("A", 2)
-    with LoopbackServer(lambda seen: fault) as server, pytest.raises(Incomplete, match="1 asks"):
+    with LoopbackServer(lambda seen: fault) as server, pytest.raises(Incomplete, match="1 ask stayed"):
         judge(server, make_ask(), max_attempts=1)
 
 
