@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from threading import Event
 from types import ModuleType
 from typing import Any
 
 from recuse.backends import http, pool
 from recuse.backends.base import Capabilities, Options, require
-from recuse.backends.batch import Journal, Sent
 from recuse.backends.batch_anthropic import AnthropicDesk
-from recuse.backends.batch_run import Batching
+from recuse.backends.batch_run import Batched, Batching
 from recuse.errors import AuthError, TransientError
 from recuse.types import Ask, Call, Finish, Reply
 
@@ -41,7 +39,7 @@ def open(model: str, options: Options) -> AnthropicBackend:
     return AnthropicBackend(sdk, client, site, options)
 
 
-class AnthropicBackend:
+class AnthropicBackend(Batched):
     """One SDK client, shared by the threads of the pool. See `Backend` for the contract of each method."""
 
     def __init__(self, sdk: ModuleType, client: Any, site: http.Site, options: Options) -> None:
@@ -74,20 +72,6 @@ class AnthropicBackend:
         if ask.schema is not None:
             body["output_config"] = {"format": {"type": "json_schema", "schema": dict(ask.schema)}}
         return body
-
-    def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        return self.batching.generate(calls)
-
-    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[], None]) -> None:
-        self.batching.keep_in(journal, stop=stop, tell=tell)
-
-    def cancel(self, sent: Sent) -> bool:
-        return self.batching.cancel(sent)
-
-    @property
-    def progress(self) -> str:
-        """What it waits for, in a few words."""
-        return self.batching.progress
 
     def versions(self) -> dict[str, str]:
         return {"anthropic": self._sdk.__version__}

@@ -69,6 +69,26 @@ class Batching:
         return Sender(self.desk, self.site, RetryPolicy(max_attempts=self.options.max_attempts), pause)
 
 
+class Batched:
+    """What a backend whose provider takes batches hands on to its `batching`."""
+
+    batching: Batching
+
+    def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:
+        return self.batching.generate(calls)
+
+    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[], None]) -> None:
+        self.batching.keep_in(journal, stop=stop, tell=tell)
+
+    def cancel(self, sent: Sent) -> bool:
+        return self.batching.cancel(sent)
+
+    @property
+    def progress(self) -> str:
+        """What it waits for, in a few words."""
+        return self.batching.progress
+
+
 @dataclass
 class _Open:
     """A batch whose results are not all here."""

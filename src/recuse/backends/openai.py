@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
-from threading import Event
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
 from recuse.backends import http, pool
 from recuse.backends.base import Capabilities, Options
-from recuse.backends.batch import Journal, Sent
 from recuse.backends.batch_openai import OpenAIDesk
-from recuse.backends.batch_run import Batching
+from recuse.backends.batch_run import Batched, Batching
 from recuse.errors import AuthError, TransientError
 from recuse.types import Ask, Call, Finish, Reply
 
@@ -41,7 +39,7 @@ def open(model: str, options: Options) -> OpenAIBackend:
     return OpenAIBackend(openai, client, site, options)
 
 
-class OpenAIBackend:
+class OpenAIBackend(Batched):
     """One SDK client, shared by the threads of the pool. See `Backend` for the contract of each method."""
 
     def __init__(self, sdk: ModuleType, client: Any, site: http.Site, options: Options) -> None:
@@ -94,20 +92,6 @@ class OpenAIBackend:
                 "json_schema": {"name": "reply", "schema": schema, "strict": strict},
             }
         return body
-
-    def generate(self, calls: Iterable[Call]) -> Iterator[Reply]:
-        return self.batching.generate(calls)
-
-    def keep_in(self, journal: Journal, *, stop: Event, tell: Callable[[], None]) -> None:
-        self.batching.keep_in(journal, stop=stop, tell=tell)
-
-    def cancel(self, sent: Sent) -> bool:
-        return self.batching.cancel(sent)
-
-    @property
-    def progress(self) -> str:
-        """What it waits for, in a few words."""
-        return self.batching.progress
 
     def versions(self) -> dict[str, str]:
         return {"openai": self._sdk.__version__}
